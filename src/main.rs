@@ -1,0 +1,3 @@
+//! The `handoff-memory` program.
+
+fn main() {}
