@@ -2,7 +2,25 @@
 //!
 //! Nothing here does I/O, reads a clock or draws a random number: those come in as arguments.
 
+pub mod canonical;
+pub mod confidence;
+pub mod fault;
+pub mod handoff;
 pub mod invalid;
+pub mod json;
+pub mod ledger;
 pub mod limits;
+pub mod name;
+pub mod outcome;
+pub mod record;
+pub mod refusal;
+pub mod time;
 
+pub use canonical::Hash;
+pub use confidence::{Confidence, Opinion};
 pub use invalid::Invalid;
+pub use json::JsonText;
+pub use name::{Agent, Key, OutcomeRef, Owner, Project, Scope, Session, Tag, Workspace};
+pub use record::{Address, Ref};
+pub use refusal::Refusal;
+pub use time::{Span, Time};

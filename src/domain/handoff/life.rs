@@ -1,0 +1,196 @@
+//! What may happen to a packet: the transitions of its state machine, decided purely.
+
+use super::choice::{Seeker, lapsed};
+use super::{EndedAs, HandoffId, Packet, State};
+use crate::domain::outcome::Report;
+use crate::domain::{Agent, Owner, Refusal, Session};
+
+/// How a packet comes into a caller's hands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// It was free.
+    Take,
+    /// Its holder's lease had lapsed.
+    TakeOver,
+    /// This session holds it already.
+    Again,
+    /// Another session of the same agent held it.
+    Move,
+}
+
+/// Decides on `resume{handoff_id}`: `to_agent` and order play no part.
+///
+/// # Errors
+/// A conflict when somebody else holds it or it has ended.
+pub fn claim_by_id(packet: &Packet, seeker: &Seeker) -> Result<Claim, Refusal> {
+    let id = &packet.id;
+    match packet.state_at(seeker.now) {
+        State::Open => Ok(Claim::Take),
+        State::Accepted if seeker.holds(packet) => Ok(if seeker.is_mine(packet.accepted_session.as_ref()) {
+            Claim::Again
+        } else {
+            Claim::Move
+        }),
+        State::Accepted if lapsed(packet, seeker.lease, seeker.now) => Ok(Claim::TakeOver),
+        State::Accepted => Err(Refusal::conflict(
+            format!("{id} is held by {}", holder(packet)),
+            "resume without handoff_id takes the next packet that waits for you",
+        )),
+        State::Closed => Err(Refusal::conflict(
+            format!("{id} was closed as {} by {}", ended(packet), holder(packet)),
+            "resume without handoff_id takes the next packet that waits for you",
+        )),
+        State::Expired => Err(Refusal::conflict(
+            match &packet.superseded_by {
+                Some(newer) => format!("{id} has been superseded by {newer}"),
+                None if packet.ended_as == Some(EndedAs::Cancelled) => format!("{id} was cancelled by its author"),
+                None => format!(
+                    "{id} expired at {}",
+                    packet.expires_at.map_or(String::new(), |at| at.to_string())
+                ),
+            },
+            if packet.superseded_by.is_some() {
+                "resume the newer one"
+            } else {
+                "ask its author for a new packet"
+            },
+        )),
+    }
+}
+
+/// Who holds or held a packet, and since when, for a message.
+pub fn holder(packet: &Packet) -> String {
+    let mut text = packet.accepted_by.as_ref().map_or("nobody", Agent::as_str).to_owned();
+    if let Some(session) = &packet.accepted_session {
+        text += &format!(" (session {session})");
+    }
+    if let Some(at) = packet.accepted_at {
+        text += &format!(" since {at}");
+    }
+    text
+}
+
+fn ended(packet: &Packet) -> &'static str {
+    packet.ended_as.map_or("ended", EndedAs::as_str)
+}
+
+/// What a report does to the packet that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// The packet is closed.
+    Close(EndedAs),
+    /// The packet goes back to the queue.
+    Release,
+    /// The packet is taken back by its author.
+    Cancel,
+    /// The packet is left alone, for the reason given; refs that were named still move.
+    LeaveAlone(String),
+}
+
+/// Who reports, for deciding what the report may do.
+#[derive(Debug, Clone)]
+pub struct Reporter {
+    /// Who.
+    pub agent: Agent,
+    /// For which owner.
+    pub owner: Option<Owner>,
+    /// In which run.
+    pub session: Option<Session>,
+    /// Whether this agent held the packet once and another took it over since.
+    pub held_before: bool,
+    /// Whether the caller acts as root and may end whatever it names.
+    pub force: bool,
+}
+
+impl Reporter {
+    /// Whether this caller wrote the packet: the author's agent, or its owner.
+    fn is_author(&self, packet: &Packet) -> bool {
+        packet.from_agent == self.agent || (packet.owner.is_some() && packet.owner == self.owner)
+    }
+}
+
+/// Decides what a report does to the packet, given where it stands at `seeker.now`.
+///
+/// # Errors
+/// When the packet is another agent's to end, or must be taken first.
+pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report) -> Result<Ending, Refusal> {
+    let id = &packet.id;
+    match state {
+        State::Accepted if packet.accepted_by.as_ref() == Some(&reporter.agent) || reporter.force => Ok(match report {
+            Report::Success => Ending::Close(EndedAs::Success),
+            Report::Failure => Ending::Close(EndedAs::Failure),
+            Report::Abandoned => Ending::Close(EndedAs::Abandoned),
+            Report::Released => Ending::Release,
+        }),
+        State::Accepted if reporter.held_before => Ok(Ending::LeaveAlone(format!(
+            "{id} was taken over by {}; it was left alone",
+            holder(packet)
+        ))),
+        State::Accepted => Err(Refusal::not_allowed(
+            format!("{id} is held by {}, and only its holder ends it", holder(packet)),
+            "leave out handoff_id to report on refs alone",
+        )),
+        State::Open if report == Report::Abandoned && (reporter.is_author(packet) || reporter.force) => {
+            Ok(Ending::Cancel)
+        }
+        State::Open if reporter.held_before => Ok(Ending::LeaveAlone(format!(
+            "{id} was released before and is open; it was left alone"
+        ))),
+        State::Open => Err(Refusal::not_allowed(
+            format!("{id} is open: nobody has taken it yet"),
+            "resume it first, or leave out handoff_id to report on refs alone",
+        )),
+        State::Closed => Ok(Ending::LeaveAlone(format!(
+            "{id} was already closed as {} by {}; it was left alone",
+            ended(packet),
+            holder(packet)
+        ))),
+        State::Expired => Ok(Ending::LeaveAlone(format!(
+            "{id} has expired ({}); it was left alone",
+            ended(packet)
+        ))),
+    }
+}
+
+/// Decides whether a new packet of `author` may take the place of `packet`.
+///
+/// # Errors
+/// When it is another author's, or is not open any more.
+pub fn supersede(packet: &Packet, author: &Agent, state: State) -> Result<(), Refusal> {
+    let id = &packet.id;
+    if packet.from_agent != *author {
+        return Err(Refusal::not_allowed(
+            format!(
+                "{id} was written by {}; an agent supersedes only its own packets",
+                packet.from_agent
+            ),
+            "write the packet without `supersedes`",
+        ));
+    }
+    match state {
+        State::Open => Ok(()),
+        State::Accepted => Err(Refusal::conflict(
+            format!("{id} is held by {} and can no longer be superseded", holder(packet)),
+            "write the packet without `supersedes`",
+        )),
+        State::Closed | State::Expired => Err(Refusal::conflict(
+            format!("{id} has ended ({}) and can no longer be superseded", ended(packet)),
+            "write the packet without `supersedes`",
+        )),
+    }
+}
+
+/// A packet that this agent holds and has not ended.
+#[derive(Debug, Clone)]
+pub struct Unfinished {
+    /// Its name.
+    pub id: HandoffId,
+    /// Its title.
+    pub title: String,
+    /// The session that holds it.
+    pub session: Option<Session>,
+    /// When it was written.
+    pub created_at: crate::domain::Time,
+    /// When its claim was last renewed.
+    pub last_activity: crate::domain::Time,
+}

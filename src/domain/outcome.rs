@@ -1,0 +1,130 @@
+//! Reports on how acting on what was remembered turned out.
+
+use super::handoff::HandoffId;
+use super::invalid::shown;
+use super::{Invalid, OutcomeRef, Ref, limits};
+
+/// What is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Report {
+    /// It went well: confidence rises, a packet closes.
+    Success,
+    /// It went badly: confidence falls, a packet closes.
+    Failure,
+    /// The work was given up: a packet closes or is cancelled, confidence stays.
+    Abandoned,
+    /// The packet is given back to the queue, confidence stays.
+    Released,
+}
+
+impl Report {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Abandoned => "abandoned",
+            Self::Released => "released",
+        }
+    }
+
+    /// Reads the word, in whatever case.
+    ///
+    /// # Errors
+    /// When it is none of the four.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        [Self::Success, Self::Failure, Self::Abandoned, Self::Released]
+            .into_iter()
+            .find(|report| report.as_str().eq_ignore_ascii_case(text.trim()))
+            .ok_or_else(|| Invalid::new("outcome", shown(text), "success, failure, abandoned or released"))
+    }
+
+    /// Whether it moves confidence, and which way.
+    pub fn moves(self) -> Option<bool> {
+        match self {
+            Self::Success => Some(true),
+            Self::Failure => Some(false),
+            Self::Abandoned | Self::Released => None,
+        }
+    }
+}
+
+/// A report to record, checked.
+#[derive(Debug, Clone)]
+pub struct NewOutcome {
+    /// What happened.
+    pub report: Report,
+    /// The run, ticket or commit that it is about.
+    pub outcome_ref: OutcomeRef,
+    /// The versions that were acted on; absent: the packet's pinned ones.
+    pub refs: Option<Vec<Ref>>,
+    /// The packet that was worked on.
+    pub handoff_id: Option<HandoffId>,
+    /// What else there is to say, at most 16 KiB.
+    pub note: Option<String>,
+}
+
+impl NewOutcome {
+    /// Checks that the report is about something, and its note's length.
+    ///
+    /// # Errors
+    /// When neither refs nor a packet are named, when a report about a packet names none, or the note is too long.
+    pub fn new(
+        report: Report,
+        outcome_ref: OutcomeRef,
+        refs: Option<Vec<Ref>>,
+        handoff_id: Option<HandoffId>,
+        note: Option<String>,
+    ) -> Result<Self, Invalid> {
+        let refs = refs
+            .filter(|refs| !refs.is_empty())
+            .map(super::record::distinct_refs)
+            .transpose()?;
+        if refs.is_none() && handoff_id.is_none() {
+            return Err(Invalid::new(
+                "refs",
+                "missing, and `handoff_id` too",
+                "at least one of the two",
+            ));
+        }
+        if handoff_id.is_none() && report.moves().is_none() {
+            return Err(Invalid::new(
+                "handoff_id",
+                "missing",
+                format!(
+                    "the packet that is {}; only success and failure go without one",
+                    report.as_str()
+                ),
+            ));
+        }
+        if let Some(note) = note.as_ref().filter(|note| note.len() > limits::NOTE_BYTES) {
+            return Err(Invalid::new(
+                "note",
+                format!("{} bytes", note.len()),
+                format!("at most {} bytes", limits::NOTE_BYTES),
+            ));
+        }
+        Ok(Self {
+            report,
+            outcome_ref,
+            refs,
+            handoff_id,
+            note: note.filter(|note| !note.trim().is_empty()),
+        })
+    }
+}
+
+/// A version whose opinion was moved by a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// Which record.
+    pub at: super::Address,
+    /// Which version of it.
+    pub version: u64,
+    /// The confidence before.
+    pub before: f64,
+    /// The confidence after.
+    pub after: f64,
+    /// Whether a newer version exists, which was left alone.
+    pub superseded: bool,
+}

@@ -1,0 +1,3 @@
+//! What the store promises, in words of the domain.
+
+pub mod sqlite;
