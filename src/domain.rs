@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O, reads a clock or draws a random number: those come in as arguments.
 
+pub mod actor;
 pub mod canonical;
 pub mod confidence;
 pub mod fault;
@@ -16,6 +17,7 @@ pub mod record;
 pub mod refusal;
 pub mod time;
 
+pub use actor::{Actor, Home};
 pub use canonical::Hash;
 pub use confidence::{Confidence, Opinion};
 pub use invalid::Invalid;

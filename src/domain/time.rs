@@ -60,6 +60,11 @@ impl Span {
         Self(millis.min(Self::MAX))
     }
 
+    /// A span of `minutes` minutes.
+    pub const fn from_minutes(minutes: u32) -> Self {
+        Self(minutes as u64 * 60_000)
+    }
+
     /// Its length in milliseconds.
     pub fn millis(self) -> i64 {
         i64::try_from(self.0).unwrap_or(i64::MAX)

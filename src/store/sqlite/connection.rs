@@ -1,0 +1,212 @@
+//! Opening the file: modes, pragmas, the schema, and a look at what the file is.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::super::{Durability, StoreError};
+use super::fail::told;
+use super::place;
+use super::schema::{self, Nature};
+
+/// How long a writer waits for another process's transaction.
+pub const BUSY: Duration = Duration::from_secs(10);
+
+/// An open connection and the file that it was opened on.
+pub struct Opened {
+    /// The connection.
+    pub conn: Connection,
+    /// The file, to notice when another one takes its path.
+    pub identity: place::Identity,
+    /// Whether this call made the file or its tables.
+    pub created: bool,
+}
+
+impl Opened {
+    /// Whether the file at `path` is still the one that is open.
+    pub fn still_there(&self, path: &Path) -> bool {
+        matches!(place::identity(path), Ok(Some(now)) if now == self.identity)
+    }
+}
+
+/// Opens the file for writing, making it and its tables where they are missing.
+///
+/// # Errors
+/// When the place cannot be written or the file is not ours.
+pub fn writer(path: &Path, durability: Durability) -> Result<Opened, StoreError> {
+    place::local(path)?;
+    let made = place::create(path)?;
+    let mut conn = open(path)?;
+    let nature = schema::nature(&conn).map_err(|error| told(&error, path))?;
+    check(nature, path)?;
+    wal(&conn, path)?;
+    let synchronous = match durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    let setup = |conn: &Connection| -> rusqlite::Result<()> {
+        conn.pragma_update(None, "synchronous", synchronous)?;
+        conn.pragma_update(None, "journal_size_limit", 4 * 1024 * 1024)?;
+        if cfg!(target_os = "macos") {
+            conn.pragma_update(None, "fullfsync", true)?;
+            conn.pragma_update(None, "checkpoint_fullfsync", true)?;
+        }
+        Ok(())
+    };
+    setup(&conn).map_err(|error| told(&error, path))?;
+    let tables = tables(&mut conn, path)?;
+    let identity = identified(path)?;
+    Ok(Opened {
+        conn,
+        identity,
+        created: made || tables,
+    })
+}
+
+/// Opens the file for reading; none when it is missing or holds nothing yet.
+///
+/// # Errors
+/// When the file cannot be read or is not ours.
+pub fn reader(path: &Path) -> Result<Option<Opened>, StoreError> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.len() == 0 => return Ok(None),
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(StoreError::Io {
+                path: path.to_owned(),
+                what: place::plain(&error),
+            });
+        }
+    }
+    place::local(path)?;
+    let conn = open(path)?;
+    let nature = schema::nature(&conn).map_err(|error| told(&error, path))?;
+    check(nature, path)?;
+    if nature == Nature::Empty {
+        return Ok(None);
+    }
+    conn.pragma_update(None, "query_only", true)
+        .map_err(|error| told(&error, path))?;
+    Ok(Some(Opened {
+        conn,
+        identity: identified(path)?,
+        created: false,
+    }))
+}
+
+/// An empty store in memory, which answers for a file that is not there.
+///
+/// # Errors
+/// When memory runs out.
+pub fn nothing() -> rusqlite::Result<Connection> {
+    let conn = Connection::open_in_memory()?;
+    schema::create(&conn, "")?;
+    super::functions::add(&conn)?;
+    Ok(conn)
+}
+
+/// Refuses what is not ours or newer than we are. Asked again in each transaction: another process may have brought
+/// the file up to date since.
+///
+/// # Errors
+/// When the file is not one that this binary may touch.
+pub fn check(nature: Nature, path: &Path) -> Result<(), StoreError> {
+    match nature {
+        Nature::Ours(found) if found > schema::VERSION => Err(StoreError::NewerSchema {
+            path: path.to_owned(),
+            found,
+            known: schema::VERSION,
+        }),
+        Nature::Ours(_) | Nature::Empty => Ok(()),
+        Nature::Foreign => Err(StoreError::Corrupt {
+            path: path.to_owned(),
+            what: "it is a database of another program".to_owned(),
+        }),
+    }
+}
+
+fn open(path: &Path) -> Result<Connection, StoreError> {
+    // SQLite is given no leave to create: only `place::create` does, with the right mode.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || -> rusqlite::Result<Connection> {
+        let conn = Connection::open_with_flags(path, flags)?;
+        conn.busy_timeout(BUSY)?;
+        conn.set_prepared_statement_cache_capacity(96);
+        super::functions::add(&conn)?;
+        Ok(conn)
+    };
+    open().map_err(|error| match std::fs::metadata(path) {
+        Ok(_) => told(&error, path),
+        Err(io) => StoreError::Io {
+            path: path.to_owned(),
+            what: place::plain(&io),
+        },
+    })
+}
+
+fn identified(path: &Path) -> Result<place::Identity, StoreError> {
+    match place::identity(path) {
+        Ok(Some(identity)) => Ok(identity),
+        _ => Err(StoreError::Replaced { path: path.to_owned() }),
+    }
+}
+
+/// Switches to write-ahead logging and makes sure that it took. The switch answers "busy" at once, whatever the
+/// timeout says, while another process makes it: so it is tried again for as long as a writer would wait.
+fn wal(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    let started = Instant::now();
+    loop {
+        match conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+            Ok(mode) if mode.eq_ignore_ascii_case("wal") => return Ok(()),
+            Ok(mode) => {
+                return Err(StoreError::Io {
+                    path: path.to_owned(),
+                    what: format!(
+                        "its file system gave the journal mode {mode} where write-ahead logging is needed; keep the \
+                         database on a local disk"
+                    ),
+                });
+            }
+            Err(error) => {
+                let busy = matches!(
+                    error.sqlite_error_code(),
+                    Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+                );
+                if !busy || started.elapsed() > BUSY {
+                    return Err(told(&error, path));
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+}
+
+/// Makes the tables unless another process was faster; the schema is read inside the transaction that changes it.
+fn tables(conn: &mut Connection, path: &Path) -> Result<bool, StoreError> {
+    let work = |conn: &mut Connection| -> rusqlite::Result<(Nature, bool)> {
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let nature = schema::nature(&tx)?;
+        if nature != Nature::Empty {
+            return Ok((nature, false));
+        }
+        let id: [u8; 16] = random().map_err(|_| rusqlite::Error::InvalidQuery)?;
+        schema::create(&tx, &id.iter().map(|byte| format!("{byte:02x}")).collect::<String>())?;
+        tx.commit()?;
+        Ok((Nature::Ours(schema::VERSION), true))
+    };
+    let (nature, made) = work(conn).map_err(|error| told(&error, path))?;
+    check(nature, path)?;
+    Ok(made)
+}
+
+/// Random bytes from the system.
+///
+/// # Errors
+/// When the system has none.
+pub fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}

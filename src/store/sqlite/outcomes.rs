@@ -1,0 +1,402 @@
+//! Recording outcomes: opinions move, each version once per run, and the packet that was worked on ends.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Map, Value};
+
+use super::fail::Fail;
+use super::handoffs::{self, Note, expire_due};
+use super::ledger::{self, Journal, keep, number, project, signed};
+use super::packets;
+use super::versions::{self, Budget};
+use super::writing::target;
+use crate::domain::handoff::life::{Ending, Reporter, ending};
+use crate::domain::handoff::seen::{Recorded, Touched};
+use crate::domain::handoff::{EndedAs, HandoffId, Packet, State};
+use crate::domain::ledger::{Kind, NewEntry};
+use crate::domain::outcome::{Moved, NewOutcome, Report};
+use crate::domain::record::Version;
+use crate::domain::{Actor, Confidence, Opinion, Refusal, Session, Span};
+
+/// A version that a report is about, with the first answer when this run already counted there.
+struct Target {
+    version: Version,
+    counted: Option<Counted>,
+}
+
+/// What was recorded when the run first counted at a version.
+struct Counted {
+    outcome: String,
+    before: f64,
+    after: f64,
+}
+
+/// Records a report: every part of it, or nothing.
+pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, force: bool) -> Result<Recorded, Fail> {
+    let Some(row) = project(conn, &actor.home)? else {
+        return Err(nothing_here(new).into());
+    };
+    let packet = new
+        .handoff_id
+        .as_ref()
+        .map(|id| packets::find(conn, row.id, actor, id))
+        .transpose()?;
+    if let Some(packet) = &packet
+        && let Some(recorded) = repeated(conn, row.id, actor, new, packet)?
+    {
+        return Ok(recorded);
+    }
+    let end = match &packet {
+        Some(packet) => {
+            let reporter = Reporter {
+                agent: actor.agent.clone(),
+                owner: actor.owner.clone(),
+                session: actor.session.clone(),
+                held_before: handoffs::held_before(conn, row.id, actor, &packet.id)?,
+                force,
+            };
+            Some(ending(packet, packet.state_at(actor.now), &reporter, new.report)?)
+        }
+        None => None,
+    };
+    let late = matches!(end, Some(Ending::LeaveAlone(_)));
+    let targets = targets(conn, row.id, actor, new, packet.as_ref(), late)?;
+    let fresh = targets.iter().any(|target| target.counted.is_none());
+    let ends = matches!(end, Some(Ending::Close(_) | Ending::Release | Ending::Cancel));
+    let moved = if fresh || ends {
+        let mut journal = Journal::open(conn, &actor.home, actor.stamp())?;
+        // The packet was read before: its own time must not end it between the reading and the report.
+        let note = match &new.note {
+            Some(text) => Some(keep(conn, &serde_json::to_string(text).unwrap_or_default())?),
+            None => None,
+        };
+        let note = note.map(|(row, hash)| (row, hash.to_string()));
+        let mut used = false;
+        let mut moved = Vec::new();
+        for target in targets {
+            used |= target.counted.is_none();
+            moved.push(count(&mut journal, actor, new, target, note.as_ref())?);
+        }
+        let text = note.as_ref().map(|(row, hash)| (*row, hash.as_str()));
+        let note_of_packet = Note {
+            outcome_ref: Some(&new.outcome_ref),
+            text,
+        };
+        if let (Some(packet), Some(end)) = (&packet, &end) {
+            match end {
+                Ending::Close(ended_as) => handoffs::close(&mut journal, packet, *ended_as, note_of_packet)?,
+                Ending::Release => handoffs::release(&mut journal, packet, ttl, note_of_packet)?,
+                Ending::Cancel => {
+                    handoffs::expire(&mut journal, &packet.id, EndedAs::Cancelled, None, note_of_packet)?;
+                }
+                Ending::LeaveAlone(_) => {}
+            }
+        }
+        if let Some((row, _)) = note.filter(|_| !used && !ends) {
+            conn.execute("DELETE FROM content WHERE id = ?1", [row])?;
+        }
+        expire_due(&mut journal)?;
+        moved
+    } else {
+        targets
+            .iter()
+            .map(|target| answer(conn, row.id, target))
+            .collect::<Result<_, _>>()?
+    };
+    let touched = match (&packet, end) {
+        (Some(packet), Some(end)) => {
+            let now = packets::find(conn, row.id, actor, &packet.id)?;
+            let left_alone = match end {
+                Ending::LeaveAlone(why) => Some(why),
+                _ => None,
+            };
+            Some(Touched {
+                id: now.id.clone(),
+                state: now.state_at(actor.now),
+                ended_as: now.ended_as,
+                left_alone,
+            })
+        }
+        _ => None,
+    };
+    Ok(Recorded {
+        repeated: !fresh && !ends && !moved.is_empty(),
+        moved,
+        packet: touched,
+    })
+}
+
+fn nothing_here(new: &NewOutcome) -> Refusal {
+    match (&new.handoff_id, &new.refs) {
+        (Some(id), _) => packets::unknown(id),
+        (None, Some(refs)) => Refusal::not_found(
+            format!(
+                "there is no record {}",
+                refs.first().map_or(String::new(), |one| one.at.to_string())
+            ),
+            "recall it to see what there is",
+        ),
+        (None, None) => Refusal::not_found("nothing was remembered here yet", "remember something first"),
+    }
+}
+
+/// The first answer, when this very report on the packet was recorded before by the same agent.
+fn repeated(
+    conn: &Connection,
+    project: i64,
+    actor: &Actor,
+    new: &NewOutcome,
+    packet: &Packet,
+) -> Result<Option<Recorded>, Fail> {
+    let kind = match (packet.state_at(actor.now), new.report) {
+        (State::Closed, _) => "closed",
+        (State::Expired, Report::Abandoned) => "expired",
+        (State::Open, Report::Released) => "released",
+        _ => return Ok(None),
+    };
+    let entries = ledger::about(conn, project, packet.id.as_str())?;
+    let Some(last) = entries.iter().rfind(|entry| entry.kind == kind) else {
+        return Ok(None);
+    };
+    let detail: Value = serde_json::from_str(&last.detail).unwrap_or_default();
+    let same_word = match new.report {
+        Report::Released => true,
+        Report::Abandoned => matches!(detail["ended_as"].as_str(), Some("abandoned" | "cancelled")),
+        report => detail["ended_as"].as_str() == Some(report.as_str()),
+    };
+    let same = same_word
+        && detail["outcome_ref"].as_str() == Some(new.outcome_ref.as_str())
+        && crate::domain::name::fold(&last.agent) == actor.agent.folded();
+    if !same {
+        return Ok(None);
+    }
+    let targets = match new.report.moves() {
+        Some(_) => targets(conn, project, actor, new, Some(packet), false)?,
+        None => Vec::new(),
+    };
+    // A repeat that names more than the first report did is not only a repeat.
+    if targets.iter().any(|target| target.counted.is_none()) {
+        return Ok(None);
+    }
+    let moved = targets
+        .iter()
+        .map(|target| answer(conn, project, target))
+        .collect::<Result<_, _>>()?;
+    let touched = Touched {
+        id: packet.id.clone(),
+        state: packet.state_at(actor.now),
+        ended_as: packet.ended_as,
+        left_alone: None,
+    };
+    Ok(Some(Recorded {
+        moved,
+        packet: Some(touched),
+        repeated: true,
+    }))
+}
+
+/// The versions that a report is about. `late`: the packet is left alone, so that its pins are moved only by one who
+/// held it when it was taken over.
+fn targets(
+    conn: &Connection,
+    project: i64,
+    actor: &Actor,
+    new: &NewOutcome,
+    packet: Option<&Packet>,
+    late: bool,
+) -> Result<Vec<Target>, Fail> {
+    let Some(success) = new.report.moves() else {
+        return Ok(Vec::new());
+    };
+    let mut targets: Vec<Target> = Vec::new();
+    match (&new.refs, packet) {
+        (Some(refs), _) => {
+            for one in refs {
+                let target = match (one.version, counted_at(conn, project, new, &one.at)?) {
+                    // A ref without a version that this run already counted, at any version, is a repeat.
+                    (None, Some(version)) => {
+                        let known = versions::numbered(conn, project, &one.at, version, Budget(0))?;
+                        known.ok_or_else(|| Fail::Damaged(format!("{} has lost version {version}", one.at)))?
+                    }
+                    _ => target(conn, Some(project), actor, one)?,
+                };
+                if targets.iter().all(|known| known.version.id != target.id) {
+                    targets.push(Target {
+                        counted: counted(conn, project, new, target.id)?,
+                        version: target,
+                    });
+                }
+            }
+            for target in &targets {
+                if let Some(known) = &target.counted
+                    && known.outcome != new.report.as_str()
+                {
+                    return Err(Refusal::conflict(
+                        format!(
+                            "{} was already reported as {} for {} version {}; nothing of this call was recorded",
+                            new.outcome_ref, known.outcome, target.version.at, target.version.version
+                        ),
+                        format!(
+                            "report a {} under another outcome_ref",
+                            if success { "success" } else { "failure" }
+                        ),
+                    )
+                    .into());
+                }
+            }
+        }
+        (None, Some(packet)) if !late || packet.state == State::Accepted => {
+            for pin in packets::resolve(conn, project, &packet.id, Budget(0))? {
+                if targets.iter().all(|known| known.version.id != pin.version.id) {
+                    targets.push(Target {
+                        counted: counted(conn, project, new, pin.version.id)?,
+                        version: pin.version,
+                    });
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(targets)
+}
+
+/// The version of a record at which this run counted already.
+fn counted_at(
+    conn: &Connection,
+    project: i64,
+    new: &NewOutcome,
+    at: &crate::domain::Address,
+) -> Result<Option<u64>, Fail> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT v.version FROM outcome o JOIN version v ON v.id = o.version_id
+             WHERE o.project_id = ?1 AND o.outcome_ref = ?2 AND v.scope = ?3 AND v.key = ?4
+             ORDER BY o.seq DESC LIMIT 1",
+        )?
+        .query_row(
+            params![project, new.outcome_ref.as_str(), at.scope.as_str(), at.key.as_str()],
+            |row| number(row, 0),
+        )
+        .optional()?)
+}
+
+fn counted(conn: &Connection, project: i64, new: &NewOutcome, version: i64) -> Result<Option<Counted>, Fail> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT outcome, confidence_before, confidence_after FROM outcome
+             WHERE project_id = ?1 AND outcome_ref = ?2 AND version_id = ?3",
+        )?
+        .query_row(params![project, new.outcome_ref.as_str(), version], |row| {
+            Ok(Counted {
+                outcome: row.get(0)?,
+                before: row.get(1)?,
+                after: row.get(2)?,
+            })
+        })
+        .optional()?)
+}
+
+/// The answer for a version that was counted before.
+fn answer(conn: &Connection, project: i64, target: &Target) -> Result<Moved, Fail> {
+    let (before, after) = target
+        .counted
+        .as_ref()
+        .map_or((0.0, 0.0), |known| (known.before, known.after));
+    Ok(Moved {
+        at: target.version.at.clone(),
+        version: target.version.version,
+        before,
+        after,
+        superseded: superseded(conn, project, &target.version)?,
+    })
+}
+
+fn superseded(conn: &Connection, project: i64, version: &Version) -> Result<bool, Fail> {
+    let current = versions::current(conn, project, &version.at, Budget(0))?;
+    Ok(current.is_some_and(|current| current.version != version.version))
+}
+
+/// Moves one version's opinion, unless this run counted there before.
+fn count(
+    journal: &mut Journal,
+    actor: &Actor,
+    new: &NewOutcome,
+    target: Target,
+    note: Option<&(i64, String)>,
+) -> Result<Moved, Fail> {
+    let conn = journal.conn;
+    if target.counted.is_some() {
+        return answer(conn, journal.project.id, &target);
+    }
+    let version = &target.version;
+    let before: Opinion = version.opinion;
+    let after = before.after(new.report == Report::Success);
+    let id = format!("o_{:016x}", u64::from_be_bytes(super::connection::random()?));
+    let mut detail = Map::new();
+    let mut set = |name: &str, value: Value| detail.insert(name.to_owned(), value);
+    set("outcome_ref", new.outcome_ref.as_str().into());
+    set("scope", version.at.scope.as_str().into());
+    set("key", version.at.key.as_str().into());
+    set("version", version.version.into());
+    set("outcome", new.report.as_str().into());
+    set("before", before.confidence.get().into());
+    set("after", after.confidence.get().into());
+    if let Some(handoff) = &new.handoff_id {
+        set("handoff_id", handoff.as_str().into());
+    }
+    if let Some((_, hash)) = note {
+        set("note_hash", hash.as_str().into());
+    }
+    let entry = NewEntry {
+        kind: Kind::Outcome,
+        subject: id.clone(),
+        detail: Value::Object(detail),
+        digest: None,
+    };
+    let seq = journal.append(entry)?;
+    conn.prepare_cached(
+        "INSERT INTO outcome (id, project_id, seq, outcome_ref, version_id, handoff_id, outcome, content_id, note_hash,
+             author, session, created_at, confidence_before, confidence_after)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?
+    .execute(params![
+        id,
+        journal.project.id,
+        signed(seq),
+        new.outcome_ref.as_str(),
+        version.id,
+        new.handoff_id.as_ref().map(HandoffId::as_str),
+        new.report.as_str(),
+        note.map(|(row, _)| *row),
+        note.map(|(_, hash)| hash.as_str()),
+        actor.agent.as_str(),
+        actor.session.as_ref().map(Session::as_str),
+        journal.at,
+        before.confidence.get(),
+        after.confidence.get()
+    ])?;
+    set_opinion(conn, version.id, after)?;
+    Ok(Moved {
+        at: version.at.clone(),
+        version: version.version,
+        before: before.confidence.get(),
+        after: after.confidence.get(),
+        superseded: superseded(conn, journal.project.id, version)?,
+    })
+}
+
+fn set_opinion(conn: &Connection, version: i64, opinion: Opinion) -> Result<(), Fail> {
+    let confidence: Confidence = opinion.confidence;
+    let changed = conn
+        .prepare_cached("UPDATE opinion SET confidence = ?2, successes = ?3, failures = ?4 WHERE version_id = ?1")?
+        .execute(params![
+            version,
+            confidence.get(),
+            signed(opinion.successes),
+            signed(opinion.failures)
+        ])?;
+    if changed == 1 {
+        Ok(())
+    } else {
+        Err(Fail::Damaged("a version has no opinion".to_owned()))
+    }
+}

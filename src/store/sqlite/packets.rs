@@ -1,0 +1,374 @@
+//! Packets: reading them back, and the queue as one caller sees it.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::fail::Fail;
+use super::ledger::{ProjectRow, head, number, signed};
+use super::versions::{self, Budget, stored, value};
+use crate::domain::handoff::choice::Seeker;
+use crate::domain::handoff::life::Unfinished;
+use crate::domain::handoff::place::Cwd;
+use crate::domain::handoff::seen::{Changes, Letter, Queue, Resolved, Seen, Standing};
+use crate::domain::handoff::{EndedAs, Git, HandoffId, Origin, Packet, Sight, State};
+use crate::domain::record::{Stored, Version};
+use crate::domain::{Actor, Agent, OutcomeRef, Owner, Refusal, Session, Time};
+
+const COLUMNS: &str = "id, seq, last_seq, from_agent, from_session, to_agent, owner, cwd, origin, git, checkpoint,
+    created_at, expires_at, state, ended_as, supersedes, superseded_by, continues, accepted_by, accepted_session,
+    accepted_owner, accepted_at, receiving_cwd, closed_at, outcome_ref";
+
+/// The owner filter as SQL on `?2` (root) and `?3` (the caller's owner): another owner's packet is not there.
+const SIGHT: &str = "(?2 OR owner IS NULL OR owner = ?3)";
+
+fn sight(actor: &Actor) -> (bool, Option<String>) {
+    match actor.sight() {
+        Sight::All => (true, None),
+        Sight::OwnOrShared(owner) => (false, owner.map(|owner| owner.as_str().to_owned())),
+    }
+}
+
+/// The packet of this id, unless it is another owner's.
+///
+/// Not found is a refusal, the same whether it never was or is not the caller's to know.
+pub fn find(conn: &Connection, project: i64, actor: &Actor, id: &HandoffId) -> Result<Packet, Fail> {
+    let (all, owner) = sight(actor);
+    let sql = format!("SELECT {COLUMNS} FROM handoff WHERE project_id = ?1 AND {SIGHT} AND id = ?4");
+    let raw = conn
+        .prepare_cached(&sql)?
+        .query_row(params![project, all, owner, id.as_str()], |row| Ok(packet(row)))
+        .optional()?;
+    match raw {
+        Some(packet) => active(conn, project, packet?),
+        None => Err(unknown(id).into()),
+    }
+}
+
+/// That there is no such packet.
+pub fn unknown(id: &HandoffId) -> Refusal {
+    Refusal::not_found(
+        format!("there is no handoff {id} in this project"),
+        "leave out handoff_id for the next one that waits for you, or peek to see what waits",
+    )
+}
+
+/// Every packet of a stored state that the caller may know of, oldest first.
+fn in_state(conn: &Connection, project: i64, actor: &Actor, state: State) -> Result<Vec<Packet>, Fail> {
+    let (all, owner) = sight(actor);
+    let sql = format!("SELECT {COLUMNS} FROM handoff WHERE project_id = ?1 AND {SIGHT} AND state = ?4 ORDER BY seq");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map(params![project, all, owner, state.as_str()], |row| Ok(packet(row)))?;
+    let mut packets = Vec::new();
+    for row in rows {
+        packets.push(row??);
+    }
+    Ok(packets)
+}
+
+/// What a bare `resume` could take, the first to take first, and how many open packets it could not.
+pub fn takeable(conn: &Connection, project: i64, actor: &Actor) -> Result<(Vec<Packet>, u64), Fail> {
+    let seeker = actor.seeker();
+    let open: Vec<Packet> = in_state(conn, project, actor, State::Open)?
+        .into_iter()
+        .filter(|packet| packet.state_at(actor.now) == State::Open)
+        .collect();
+    let all = open.len();
+    let mut free: Vec<Packet> = open.into_iter().filter(|packet| seeker.could_take(packet)).collect();
+    let others = all - free.len();
+    for packet in in_state(conn, project, actor, State::Accepted)? {
+        // The claim's own age is looked at first: the look into the ledger is only for those that may have lapsed.
+        if crate::domain::handoff::choice::lapsed(&packet, seeker.lease, actor.now) {
+            let packet = active(conn, project, packet)?;
+            if seeker.could_take(&packet) {
+                free.push(packet);
+            }
+        }
+    }
+    seeker.sort(&mut free);
+    Ok((free, others as u64))
+}
+
+/// The open packets that hooks wrote, oldest first.
+pub fn open_automatic(conn: &Connection, project: i64, actor: &Actor) -> Result<Vec<Packet>, Fail> {
+    let open = in_state(conn, project, actor, State::Open)?;
+    Ok(open
+        .into_iter()
+        .filter(|packet| packet.origin == Origin::Automatic)
+        .collect())
+}
+
+/// The packets of this agent that are open now, oldest first.
+pub fn open_by(conn: &Connection, project: i64, actor: &Actor) -> Result<Vec<Packet>, Fail> {
+    let open = in_state(conn, project, actor, State::Open)?;
+    let mine = |packet: &Packet| packet.from_agent == actor.agent && packet.state_at(actor.now) == State::Open;
+    Ok(open.into_iter().filter(mine).collect())
+}
+
+/// What this agent holds and has not ended, the newest claim first.
+pub fn held(conn: &Connection, project: i64, actor: &Actor) -> Result<Vec<Packet>, Fail> {
+    let seeker: Seeker = actor.seeker();
+    let mut held = Vec::new();
+    for packet in in_state(conn, project, actor, State::Accepted)? {
+        if seeker.holds(&packet) {
+            held.push(active(conn, project, packet)?);
+        }
+    }
+    held.sort_by_key(|packet| std::cmp::Reverse((packet.accepted_at, packet.seq)));
+    Ok(held)
+}
+
+/// The queue as the caller sees it; the packet that it is being given is not among the unfinished.
+pub fn queue(conn: &Connection, project: i64, actor: &Actor, given: Option<&HandoffId>) -> Result<Queue, Fail> {
+    let (free, others) = takeable(conn, project, actor)?;
+    let mut unfinished = Vec::new();
+    for packet in held(conn, project, actor)? {
+        if given != Some(&packet.id) {
+            unfinished.push(Unfinished {
+                title: letter(conn, project, &packet.id)?.title().to_owned(),
+                session: packet.accepted_session.clone(),
+                created_at: packet.created_at,
+                last_activity: packet.last_activity.unwrap_or(packet.created_at),
+                id: packet.id,
+            });
+        }
+    }
+    let counts = counts(conn, project, actor)?;
+    Ok(Queue {
+        waiting: free.len() as u64,
+        others,
+        expired: counts.expired,
+        unfinished,
+    })
+}
+
+/// How many packets of each state the caller may know of, expired ones by predicate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Waiting.
+    pub open: u64,
+    /// Claimed.
+    pub accepted: u64,
+    /// Ended by their claimant.
+    pub closed: u64,
+    /// Ended without one.
+    pub expired: u64,
+}
+
+/// Counts the packets by state.
+pub fn counts(conn: &Connection, project: i64, actor: &Actor) -> Result<Counts, Fail> {
+    let (all, owner) = sight(actor);
+    let sql = format!(
+        "SELECT CASE WHEN state = 'open' AND expires_at <= ?4 THEN 'expired' ELSE state END AS now, count(*)
+         FROM handoff WHERE project_id = ?1 AND {SIGHT} GROUP BY now"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map(params![project, all, owner, actor.now.to_string()], |row| {
+        Ok((row.get::<_, String>(0)?, number(row, 1)?))
+    })?;
+    let mut counts = Counts::default();
+    for row in rows {
+        let (state, count) = row?;
+        match State::parse(&state) {
+            Some(State::Open) => counts.open = count,
+            Some(State::Accepted) => counts.accepted = count,
+            Some(State::Closed) => counts.closed = count,
+            Some(State::Expired) => counts.expired = count,
+            None => {}
+        }
+    }
+    Ok(counts)
+}
+
+/// The packet with its texts and what has happened since.
+pub fn see(conn: &Connection, project: &ProjectRow, actor: &Actor, packet: Packet) -> Result<Seen, Fail> {
+    let letter = letter(conn, project.id, &packet.id)?;
+    let changes = changes(conn, project.id, actor, &packet)?;
+    Ok(Seen {
+        packet,
+        letter,
+        changes,
+        now: actor.now,
+    })
+}
+
+/// A packet's texts.
+pub fn letter(conn: &Connection, project: i64, id: &HandoffId) -> Result<Letter, Fail> {
+    let (content, hash): (i64, String) = conn
+        .prepare_cached("SELECT content_id, texts_hash FROM handoff WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(
+        match value(conn, project, content, &hash, id.as_str(), &mut Budget(usize::MAX))? {
+            Stored::Whole(text) => serde_json::from_str(text.as_str()).map_or(Letter::Corrupt, Letter::Whole),
+            Stored::Purged(purged) => Letter::Purged(purged),
+            Stored::Beginning { .. } | Stored::Corrupt => Letter::Corrupt,
+        },
+    )
+}
+
+/// Counting one by one is cheaper than walking an agent's whole index up to this many entries.
+const FEW: u64 = 4_000;
+
+fn changes(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> Result<Changes, Fail> {
+    let Some((last, ..)) = head(conn, project)? else {
+        return Ok(Changes::default());
+    };
+    let total = last.saturating_sub(packet.seq);
+    let by_author = if total <= FEW {
+        "SELECT count(*) FROM ledger WHERE project_id = ?1 AND seq > ?2 AND fold(agent) = fold(?3)"
+    } else {
+        "SELECT count(*) FROM ledger INDEXED BY ledger_agent WHERE project_id = ?1 AND seq > ?2 AND agent = ?3"
+    };
+    let since = signed(packet.seq);
+    let by_author = conn
+        .prepare_cached(by_author)?
+        .query_row(params![project, since, packet.from_agent.as_str()], |row| {
+            number(row, 0)
+        })?;
+    // Entries about this packet, and about packets that are not the caller's to know, are taken out again.
+    let (all, owner) = sight(actor);
+    let mut hidden = conn.prepare_cached(
+        "SELECT l.agent FROM handoff h JOIN ledger l ON l.project_id = h.project_id AND l.subject = h.id
+            AND l.seq > ?4 AND l.kind NOT IN ('remembered', 'outcome', 'created')
+         WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT (?2 OR h.owner IS NULL OR h.owner IS ?3))",
+    )?;
+    let rows = hidden.query_map(params![project, all, owner, since, packet.id.as_str()], |row| {
+        row.get::<_, String>(0)
+    })?;
+    let (mut taken, mut taken_by_author) = (0, 0);
+    for agent in rows {
+        taken += 1;
+        taken_by_author += u64::from(stored(Agent::new(&agent?))? == packet.from_agent);
+    }
+    Ok(Changes {
+        total: total.saturating_sub(taken),
+        by_author: by_author.saturating_sub(taken_by_author),
+    })
+}
+
+/// What a packet pins, in order, each held against the current version.
+pub fn resolve(conn: &Connection, project: i64, id: &HandoffId, budget: Budget) -> Result<Vec<Resolved>, Fail> {
+    let mut statement =
+        conn.prepare_cached("SELECT version_id FROM handoff_ref WHERE handoff_id = ?1 ORDER BY position")?;
+    let ids: Vec<i64> = statement
+        .query_map([id.as_str()], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut refs = Vec::new();
+    let mut left = budget;
+    for id in ids {
+        let version = versions::by_id(conn, project, id, left)?
+            .ok_or_else(|| Fail::Damaged("a packet pins a version that is not there".to_owned()))?;
+        if let Stored::Whole(text) = &version.value {
+            left.0 = left.0.saturating_sub(text.as_str().len());
+        }
+        refs.push(Resolved {
+            standing: standing(conn, project, &version)?,
+            version,
+        });
+    }
+    Ok(refs)
+}
+
+fn standing(conn: &Connection, project: i64, pinned: &Version) -> Result<Standing, Fail> {
+    let Some(now) = versions::current(conn, project, &pinned.at, Budget(0))? else {
+        return Ok(Standing::Current);
+    };
+    if now.version == pinned.version {
+        return Ok(Standing::Current);
+    }
+    // Hashes are salted, so that only the bytes themselves tell whether two values are the same.
+    let same_value = conn
+        .prepare_cached(
+            "SELECT a.body = b.body FROM content a, content b
+             WHERE a.id = (SELECT content_id FROM version WHERE id = ?1)
+               AND b.id = (SELECT content_id FROM version WHERE id = ?2)",
+        )?
+        .query_row([pinned.id, now.id], |row| row.get(0))
+        .optional()?
+        .unwrap_or(false);
+    Ok(Standing::Stale {
+        version: now.version,
+        author: now.author,
+        at: now.created_at,
+        same_value,
+    })
+}
+
+/// The packet with the time at which its claim was last renewed: its own last entry, or any later one of the session
+/// that holds it.
+fn active(conn: &Connection, project: i64, mut packet: Packet) -> Result<Packet, Fail> {
+    if packet.state != State::Accepted {
+        return Ok(packet);
+    }
+    let own: Option<String> = conn
+        .prepare_cached("SELECT at FROM ledger WHERE project_id = ?1 AND seq = ?2")?
+        .query_row(params![project, signed(packet.last_seq)], |row| row.get(0))
+        .optional()?;
+    let of_session: Option<String> = match (&packet.accepted_by, &packet.accepted_session) {
+        (Some(agent), Some(session)) => conn
+            .prepare_cached(
+                "SELECT at FROM ledger WHERE project_id = ?1 AND agent = ?2 AND session = ?3 ORDER BY seq DESC LIMIT 1",
+            )?
+            .query_row(params![project, agent.as_str(), session.as_str()], |row| row.get(0))
+            .optional()?,
+        _ => None,
+    };
+    packet.last_activity = [own, of_session]
+        .into_iter()
+        .flatten()
+        .filter_map(|at| Time::parse(&at))
+        .max();
+    Ok(packet)
+}
+
+fn packet(row: &Row) -> Result<Packet, Fail> {
+    let text = |column: usize| -> rusqlite::Result<Option<String>> { row.get(column) };
+    let must = |column: usize| -> rusqlite::Result<String> { row.get(column) };
+    let id = must(0)?;
+    let damaged = |what: &str| Fail::Damaged(format!("handoff {id} has no readable {what}"));
+    let agent = |column: usize| text(column)?.map(|name| stored(Agent::new(&name))).transpose();
+    let session = |column: usize| text(column)?.map(|name| stored(Session::new(&name))).transpose();
+    let owner = |column: usize| text(column)?.map(|name| stored(Owner::new(&name))).transpose();
+    let cwd = |column: usize| text(column)?.map(|path| stored(Cwd::new(&path))).transpose();
+    let handoff = |column: usize| {
+        text(column)?
+            .map(|id| stored(HandoffId::named("handoff_id", &id)))
+            .transpose()
+    };
+    let time = |column: usize| {
+        text(column)?
+            .map(|at| Time::parse(&at).ok_or_else(|| damaged("time")))
+            .transpose()
+    };
+    Ok(Packet {
+        id: stored(HandoffId::named("handoff_id", &id))?,
+        seq: number(row, 1)?,
+        last_seq: number(row, 2)?,
+        from_agent: stored(Agent::new(&must(3)?))?,
+        from_session: session(4)?,
+        to_agent: agent(5)?,
+        owner: owner(6)?,
+        cwd: cwd(7)?,
+        origin: Origin::parse(&must(8)?).ok_or_else(|| damaged("origin"))?,
+        git: text(9)?
+            .map(|git| serde_json::from_str::<Git>(&git))
+            .transpose()
+            .map_err(|_| damaged("git state"))?,
+        checkpoint: must(10)?,
+        created_at: time(11)?.ok_or_else(|| damaged("time"))?,
+        expires_at: time(12)?,
+        state: State::parse(&must(13)?).ok_or_else(|| damaged("state"))?,
+        ended_as: text(14)?
+            .map(|word| EndedAs::parse(&word).ok_or_else(|| damaged("end")))
+            .transpose()?,
+        supersedes: handoff(15)?,
+        superseded_by: handoff(16)?,
+        continues: handoff(17)?,
+        accepted_by: agent(18)?,
+        accepted_session: session(19)?,
+        accepted_owner: owner(20)?,
+        accepted_at: time(21)?,
+        receiving_cwd: cwd(22)?,
+        closed_at: time(23)?,
+        outcome_ref: text(24)?.map(|name| stored(OutcomeRef::new(&name))).transpose()?,
+        last_activity: None,
+    })
+}

@@ -1,0 +1,128 @@
+//! The file under the database: its folder, its modes, its identity and its file system.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use super::super::StoreError;
+
+/// What tells one file from another that took its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity(u64, u64);
+
+/// The file at `path` now; none when there is no file.
+///
+/// # Errors
+/// When the system cannot tell.
+pub fn identity(path: &Path) -> io::Result<Option<Identity>> {
+    match std::fs::metadata(path) {
+        Ok(meta) => Ok(Some(of(&meta))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn of(meta: &std::fs::Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+    Identity(meta.dev(), meta.ino())
+}
+
+#[cfg(not(unix))]
+fn of(meta: &std::fs::Metadata) -> Identity {
+    // A file that is open cannot be replaced on Windows; its birth is enough to see one that was.
+    let born = meta
+        .created()
+        .ok()
+        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    Identity(0, born.map_or(0, |at| at.as_nanos() as u64))
+}
+
+/// Makes the folder (0700) and an empty file (0600) where they are missing; says whether the file was made.
+///
+/// # Errors
+/// When the place cannot be written.
+pub fn create(path: &Path) -> Result<bool, StoreError> {
+    let refused = |error: &io::Error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path: path.to_owned() },
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly {
+            path: path.to_owned(),
+            what: "its folder does not let this user write".to_owned(),
+        },
+        _ => StoreError::Io {
+            path: path.to_owned(),
+            what: plain(error),
+        },
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(|error| refused(&error))?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(refused(&error)),
+    }
+}
+
+/// What the system said, in its own words and without our source's.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// Refuses a network file system, on which SQLite's shared memory does not work between machines.
+///
+/// # Errors
+/// When the nearest folder that exists lies on one.
+pub fn local(path: &Path) -> Result<(), StoreError> {
+    match network_kind(path) {
+        Some(kind) => Err(StoreError::NetworkFileSystem {
+            path: path.to_owned(),
+            kind: kind.to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn network_kind(path: &Path) -> Option<&'static str> {
+    let there = path.ancestors().find(|folder| folder.exists())?;
+    // The magic numbers of statfs(2).
+    match rustix::fs::statfs(there).ok()?.f_type as u64 & 0xffff_ffff {
+        0x6969 => Some("NFS"),
+        0x517b => Some("SMB"),
+        0xff53_4d42 => Some("CIFS"),
+        0xfe53_4d42 => Some("SMB2"),
+        0x0102_1997 => Some("9p, as WSL and some containers mount folders of their host"),
+        0x5346_414f => Some("AFS"),
+        0x00c3_6400 => Some("Ceph"),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn network_kind(_: &Path) -> Option<&'static str> {
+    None
+}
+
+/// How many bytes an ordinary user may still write near `path`.
+#[cfg(unix)]
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let there = path.ancestors().find(|folder| folder.exists())?;
+    let stat = rustix::fs::statvfs(there).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// How many bytes an ordinary user may still write near `path`.
+#[cfg(not(unix))]
+pub fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
