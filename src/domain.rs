@@ -4,5 +4,6 @@
 
 pub mod invalid;
 pub mod limits;
+pub mod query;
 
 pub use invalid::Invalid;

@@ -1,0 +1,3 @@
+//! What the store promises.
+
+pub mod sqlite;

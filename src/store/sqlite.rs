@@ -1,0 +1,3 @@
+//! The SQLite backend.
+
+pub mod search;
