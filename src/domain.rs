@@ -11,11 +11,7 @@ pub mod invalid;
 pub mod json;
 pub mod ledger;
 pub mod limits;
-pub mod name;
-pub mod outcome;
-pub mod record;
-pub mod refusal;
-pub mod time;
+pub mod query;
 
 pub use actor::{Actor, Home};
 pub use canonical::Hash;
