@@ -11,7 +11,13 @@ pub mod invalid;
 pub mod json;
 pub mod ledger;
 pub mod limits;
+pub mod name;
+pub mod outcome;
 pub mod query;
+pub mod record;
+pub mod refusal;
+pub mod sought;
+pub mod time;
 
 pub use actor::{Actor, Home};
 pub use canonical::Hash;

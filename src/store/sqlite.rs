@@ -1,3 +1,270 @@
-//! The SQLite backend.
+//! The store on one SQLite file; with its rooms the only code that knows rusqlite.
+//!
+//! Writes go through one thread of this process and one `BEGIN IMMEDIATE` transaction each; several processes take
+//! turns by SQLite's own lock. Reads run beside them on connections of their own. Nothing stays open in a transaction
+//! while idle, so that no reader pins the write-ahead log.
 
-pub mod search;
+mod connection;
+mod fail;
+mod functions;
+mod handoffs;
+mod ledger;
+mod outcomes;
+mod packets;
+mod place;
+mod records;
+mod schema;
+mod search;
+mod searching;
+mod stats;
+mod verify;
+mod versions;
+mod worker;
+mod writing;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Durability, StoreError};
+use crate::domain::fault::Report;
+use crate::domain::handoff::seen::{HandedOff, Peeked, Recorded, Resumed};
+use crate::domain::handoff::{HandoffId, NewHandoff};
+use crate::domain::ledger::Checkpoint;
+use crate::domain::outcome::NewOutcome;
+use crate::domain::record::{NewVersion, Version};
+use crate::domain::sought::{Page, Sought};
+use crate::domain::{Actor, Address, Session, Span};
+
+pub use packets::Counts;
+pub use records::Remembered;
+pub use stats::Stats;
+pub use versions::Budget;
+
+/// Tells whether the holder of a session is known to be gone.
+pub type Gone = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
+
+/// One store: a file, opened when it is first needed. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    worker: Arc<worker::Worker>,
+}
+
+impl Store {
+    /// A store on the file at `path`. Nothing is opened or created before the first verb.
+    pub fn new(path: impl Into<PathBuf>, durability: Durability) -> Self {
+        Self {
+            worker: Arc::new(worker::Worker::new(path.into(), durability)),
+        }
+    }
+
+    /// Where the file is or will be.
+    pub fn path(&self) -> &Path {
+        self.worker.path()
+    }
+
+    /// Whether this process made the file.
+    pub fn created(&self) -> bool {
+        self.worker.created()
+    }
+
+    /// Whether a verb has opened the file since it was last closed.
+    pub fn is_open(&self) -> bool {
+        self.worker.is_open()
+    }
+
+    /// How many bytes the database and its write-ahead log take.
+    pub fn sizes(&self) -> (u64, u64) {
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
+        let mut wal = self.path().as_os_str().to_owned();
+        wal.push("-wal");
+        (size(self.path()), size(Path::new(&wal)))
+    }
+
+    /// Finishes the writes that were asked for and closes the file. A later verb opens it again.
+    pub async fn close(&self) {
+        self.worker.close().await;
+    }
+
+    /// Appends a version: its text, its row, its ledger entry, its place as the current one and its index terms, all or
+    /// nothing. A repeat of the current version by its author writes nothing.
+    ///
+    /// # Errors
+    /// A conflict when `expected_version` does not hold; whatever keeps the file from being written.
+    pub async fn remember(&self, actor: Actor, new: NewVersion) -> Result<Remembered, StoreError> {
+        self.worker.write(move |tx| records::remember(tx, &actor, &new)).await
+    }
+
+    /// One version of a record, the current one unless a number is given; none when the caller may not see it.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn version(
+        &self,
+        actor: Actor,
+        at: Address,
+        number: Option<u64>,
+        budget: Budget,
+    ) -> Result<Option<Version>, StoreError> {
+        self.worker
+            .read(move |conn| versions::one_of(conn, &actor, &at, number, budget))
+            .await
+    }
+
+    /// A record's versions after number `after`, oldest first, and how many there are in all.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn history(
+        &self,
+        actor: Actor,
+        at: Address,
+        after: u64,
+        limit: usize,
+        budget: Budget,
+    ) -> Result<(Vec<Version>, u64), StoreError> {
+        self.worker
+            .read(move |conn| versions::history(conn, &actor, &at, after, limit, budget))
+            .await
+    }
+
+    /// One page of a search over the current versions. Values past `budget` bytes are given by their beginnings; past
+    /// `ceiling` bytes in all the page ends early.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn search(
+        &self,
+        actor: Actor,
+        sought: Sought,
+        budget: Budget,
+        ceiling: usize,
+    ) -> Result<Page, StoreError> {
+        self.worker
+            .read(move |conn| searching::page(conn, &actor, &sought, budget, ceiling))
+            .await
+    }
+
+    /// Writes a packet with its pins, and ends what it takes the place of, all or nothing. An identical one of the last
+    /// ten minutes is answered instead. `touched` is what the session touched, pinned when the packet names no refs.
+    ///
+    /// # Errors
+    /// When a ref names nothing, or `supersedes` names a packet that cannot be superseded.
+    pub async fn hand_off(
+        &self,
+        actor: Actor,
+        new: NewHandoff,
+        touched: Vec<(Address, u64)>,
+        ttl: Span,
+    ) -> Result<HandedOff, StoreError> {
+        self.worker
+            .write(move |tx| writing::hand_off(tx, &actor, &new, &touched, ttl))
+            .await
+    }
+
+    /// Takes the next packet for the caller, or the one named, and resolves its pins, in one transaction: of any number
+    /// of claimants exactly one gets it. When there is nothing to take, nothing is written and no file is made.
+    ///
+    /// # Errors
+    /// When the packet named is unknown, ended, or in other hands.
+    pub async fn resume(&self, actor: Actor, id: Option<HandoffId>, gone: Gone) -> Result<Resumed, StoreError> {
+        let look = actor.clone();
+        let wanted = id.clone();
+        let nothing = self
+            .worker
+            .read(move |conn| {
+                if wanted.is_some() || handoffs::anything(conn, &look)? {
+                    return Ok(None);
+                }
+                handoffs::peek(conn, &look, None, 0).map(|peeked| Some(peeked.queue))
+            })
+            .await?;
+        if let Some(queue) = nothing {
+            return Ok(Resumed { found: None, queue });
+        }
+        if let Some(id) = &id {
+            // An id that is not there is refused by a read, so that asking for it makes no file.
+            let (look, id) = (actor.clone(), id.clone());
+            self.worker
+                .read(move |conn| handoffs::peek(conn, &look, Some(&id), 0))
+                .await?;
+        }
+        self.worker
+            .write(move |tx| handoffs::resume(tx, &actor, id.as_ref(), &*gone))
+            .await
+    }
+
+    /// What there is for the caller; claims nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the packet named is unknown.
+    pub async fn peek(&self, actor: Actor, id: Option<HandoffId>, limit: usize) -> Result<Peeked, StoreError> {
+        self.worker
+            .read(move |conn| handoffs::peek(conn, &actor, id.as_ref(), limit))
+            .await
+    }
+
+    /// Records a report: moves opinions and ends or returns the packet, all or nothing. `ttl` is how long a packet that
+    /// is given back past its time waits; `force` ends what others hold.
+    ///
+    /// # Errors
+    /// When a ref or the packet is unknown, the run reported the opposite before, or the packet is another's.
+    pub async fn record(&self, actor: Actor, new: NewOutcome, ttl: Span, force: bool) -> Result<Recorded, StoreError> {
+        let (look, wanted) = (actor.clone(), new.clone());
+        self.worker
+            .read(move |conn| outcomes::known(conn, &look, &wanted))
+            .await?;
+        self.worker
+            .write(move |tx| outcomes::record(tx, &actor, &new, ttl, force))
+            .await
+    }
+
+    /// Writes down the packets of the caller's project whose time is over; writes only when there are some.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read or written.
+    pub async fn expire_due(&self, actor: Actor) -> Result<u64, StoreError> {
+        let look = actor.clone();
+        if !self.worker.read(move |conn| handoffs::any_due(conn, &look)).await? {
+            return Ok(0);
+        }
+        self.worker
+            .write(move |tx| {
+                let mut journal = ledger::Journal::open(tx, &actor.home, actor.stamp())?;
+                handoffs::expire_due(&mut journal)
+            })
+            .await
+    }
+
+    /// The numbers of the caller's project and of the file.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn stats(&self, actor: Actor) -> Result<Stats, StoreError> {
+        self.worker.read(move |conn| stats::stats(conn, &actor)).await
+    }
+
+    /// The checkpoint of the caller's project as it is now; none before anything was written there.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn checkpoint(&self, actor: Actor) -> Result<Option<Checkpoint>, StoreError> {
+        self.worker
+            .read(move |conn| ledger::checkpoint(conn, &actor.home))
+            .await
+    }
+
+    /// Proves the whole file, and that it extends each of the checkpoints, in short reads while others write.
+    /// `progress` is told how much is done of how much.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when there is no file or nothing in it; whatever keeps the file from being read.
+    pub async fn verify(
+        &self,
+        checkpoints: Vec<Checkpoint>,
+        mut progress: impl FnMut(u64, u64) + Send + 'static,
+    ) -> Result<Report, StoreError> {
+        self.worker
+            .survey(move |conn| Ok(verify::verify(conn, &checkpoints, &mut progress)?))
+            .await
+    }
+}

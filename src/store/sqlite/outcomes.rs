@@ -400,3 +400,11 @@ fn set_opinion(conn: &Connection, version: i64, opinion: Opinion) -> Result<(), 
         Err(Fail::Damaged("a version has no opinion".to_owned()))
     }
 }
+
+/// Refuses, by a read alone, a report on what is not there: reporting makes no file.
+pub fn known(conn: &Connection, actor: &Actor, new: &NewOutcome) -> Result<(), Fail> {
+    match project(conn, &actor.home)? {
+        Some(_) => Ok(()),
+        None => Err(nothing_here(new).into()),
+    }
+}

@@ -144,12 +144,20 @@ pub fn remember(conn: &Connection, actor: &Actor, new: &NewVersion) -> Result<Re
     ])?;
     conn.prepare_cached("INSERT INTO opinion (version_id, confidence, successes, failures) VALUES (?1, ?2, 0, 0)")?
         .execute(params![id, confidence.get()])?;
-    search::replace(
-        conn,
-        journal.project.id,
-        before.as_ref().map(|current| current.id),
-        &version,
-    )?;
+    if let Some(current) = &before {
+        search::unindex(conn, current.id)?;
+    }
+    let tags = new.tags.to_json();
+    let private_to = new.private_to.as_ref().map(Agent::folded);
+    let indexed = search::Indexed {
+        project: journal.project.id,
+        scope: new.at.scope.as_str(),
+        key: new.at.key.as_str(),
+        tags: &tags,
+        private_to: private_to.as_deref(),
+        body: Some(new.value.as_str()),
+    };
+    search::index(conn, id, &indexed)?;
     let over = before.map(|current| (current.version, current.author));
     Ok(Remembered {
         version,

@@ -172,7 +172,7 @@ CREATE TRIGGER content_update BEFORE UPDATE ON content
 /// When SQLite refuses.
 pub fn create(conn: &Connection, store_id: &str) -> rusqlite::Result<()> {
     conn.execute_batch(TABLES)?;
-    conn.execute_batch(super::search::TABLE)?;
+    conn.execute_batch(super::search::CREATE)?;
     conn.execute_batch(TRIGGERS)?;
     conn.execute("INSERT INTO meta (store_id) VALUES (?1)", [store_id])?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;

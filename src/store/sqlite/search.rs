@@ -107,7 +107,7 @@ pub fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
 /// Calls `each` with every current version, oldest first.
 fn heads(conn: &Connection, mut each: impl FnMut(i64, &Indexed<'_>) -> rusqlite::Result<()>) -> rusqlite::Result<()> {
     let mut statement = conn.prepare(
-        "SELECT v.id, v.project_id, v.scope, v.key, v.tags, v.private_to, c.body
+        "SELECT v.id, v.project_id, v.scope, v.key, v.tags, fold(v.private_to), c.body
          FROM version v LEFT JOIN content c ON c.id = v.content_id
          WHERE EXISTS (SELECT 1 FROM head h WHERE h.project_id = v.project_id AND h.scope = v.scope
                        AND h.key = v.key AND h.version_id = v.id)

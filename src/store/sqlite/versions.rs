@@ -336,3 +336,26 @@ fn purged(conn: &Connection, project: i64, subject: &str) -> Result<Option<Purge
         }
     }))
 }
+
+/// One version of a record, the current one unless a number is given; none when the caller may not see it.
+pub fn one_of(
+    conn: &Connection,
+    actor: &Actor,
+    at: &Address,
+    version: Option<u64>,
+    budget: Budget,
+) -> Result<Option<Version>, Fail> {
+    let Some(row) = project(conn, &actor.home)? else {
+        return Ok(None);
+    };
+    // A record whose current version is private to another is not there at all, old versions included.
+    let Some(now) = current(conn, row.id, at, budget)?.filter(|now| visible(now, &actor.agent)) else {
+        return Ok(None);
+    };
+    match version {
+        Some(number) if number != now.version => {
+            Ok(numbered(conn, row.id, at, number, budget)?.filter(|old| visible(old, &actor.agent)))
+        }
+        _ => Ok(Some(now)),
+    }
+}
