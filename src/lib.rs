@@ -3,5 +3,7 @@
 //! Data walks one way: a face parses words, [`app`] runs one use case, [`domain`] decides purely,
 //! [`store`] keeps it in one transaction, and the answer walks back out through [`wire`].
 
+pub mod app;
+pub mod config;
 pub mod domain;
 pub mod store;

@@ -1,0 +1,126 @@
+//! Handing work over and taking it up.
+
+use std::sync::Arc;
+
+use super::{App, AppError, Caller, git, session};
+use crate::domain::handoff::seen::{Handed, HandedOff, Peeked, Resumed, Standing};
+use crate::domain::handoff::{HandoffId, NewHandoff};
+use crate::domain::limits;
+use crate::domain::record::Stored;
+
+impl App {
+    /// Writes a packet. When it names no refs it pins what the caller's session touched; when it names no directory it
+    /// is about the caller's.
+    ///
+    /// # Errors
+    /// When a ref names nothing, or `supersedes` names a packet that cannot be superseded.
+    pub async fn hand_off(&self, caller: &Caller, mut new: NewHandoff) -> Result<(HandedOff, Vec<String>), AppError> {
+        if new.cwd.is_none() {
+            new.cwd.clone_from(&caller.cwd);
+        }
+        if new.git.is_none()
+            && let Some(cwd) = new.cwd.as_ref().filter(|_| caller.cwd.is_some())
+        {
+            new.git = git::snapshot(cwd).await;
+        }
+        let bare = new.texts.next_steps.is_empty();
+        let touched = self.sessions.touched(&caller.home, caller.session.as_ref());
+        let handed = self
+            .store
+            .hand_off(self.actor(caller), new, touched, self.config.handoff_ttl)
+            .await?;
+        let mut warnings = Vec::new();
+        if let Some((to, near)) = &handed.unknown_recipient {
+            let near = match near.as_slice() {
+                [] => String::new(),
+                names => format!("; nearest known: {}", names.join(", ")),
+            };
+            warnings.push(format!("no agent named {to} was seen in this project yet{near}"));
+        }
+        if bare && handed.refs.is_empty() {
+            warnings.push(
+                "this packet has neither next steps nor refs, so the next session has little to start from; to take it \
+                 back, record_outcome with outcome abandoned and this handoff_id"
+                    .to_owned(),
+            );
+        }
+        if !handed.left_out.is_empty() {
+            let names: Vec<String> = handed.left_out.iter().take(10).map(ToString::to_string).collect();
+            warnings.push(format!(
+                "{} records that this session touched were not pinned, as a packet pins at most {} and stays under {} \
+                 bytes: {}",
+                handed.left_out.len(),
+                limits::REFS,
+                limits::PACKET_BYTES,
+                names.join(", ")
+            ));
+        }
+        Ok((handed, warnings))
+    }
+
+    /// Takes the next packet for the caller, or the one named.
+    ///
+    /// # Errors
+    /// When the packet named is unknown, ended, or in other hands.
+    pub async fn resume(&self, caller: &Caller, id: Option<HandoffId>) -> Result<(Resumed, Vec<String>), AppError> {
+        let resumed = self
+            .store
+            .resume(self.actor(caller), id, Arc::new(session::gone))
+            .await?;
+        let mut warnings = Vec::new();
+        if let Some((_, refs, handed)) = &resumed.found {
+            for one in refs {
+                let whole = matches!(one.version.value, Stored::Whole(_));
+                if whole && matches!(one.standing, Standing::Current) {
+                    self.sessions.touch(
+                        &caller.home,
+                        caller.session.as_ref(),
+                        &one.version.at,
+                        one.version.version,
+                    );
+                }
+            }
+            warnings = sentences(handed);
+        }
+        Ok((resumed, warnings))
+    }
+
+    /// What there is for the caller; claims nothing.
+    ///
+    /// # Errors
+    /// When the packet named is unknown.
+    pub async fn peek(&self, caller: &Caller, id: Option<HandoffId>) -> Result<(Peeked, Vec<String>), AppError> {
+        let peeked = self.store.peek(self.actor(caller), id, limits::ANSWER_LIST).await?;
+        let warnings = peeked
+            .one
+            .as_ref()
+            .map_or_else(Vec::new, |(_, _, handed)| sentences(handed));
+        Ok((peeked, warnings))
+    }
+}
+
+/// What the caller should know about how a packet came into its hands.
+fn sentences(handed: &Handed) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(to) = &handed.meant_for {
+        warnings.push(format!("this packet is addressed to {to}"));
+    }
+    if handed.unrelated {
+        warnings.push("this packet is about another directory than yours; see its cwd".to_owned());
+    }
+    if let Some(session) = &handed.held_by_session
+        && handed.holder_alive
+    {
+        warnings.push(format!(
+            "session {session} of this agent held the packet and may still be at work on it; it is yours now"
+        ));
+    }
+    if handed.rolled_back {
+        warnings.push(
+            "the ledger no longer holds the checkpoint that this packet carries: the file was rolled back or rewritten \
+             since; run verify and compare before you rely on it"
+                .to_owned(),
+        );
+    }
+    warnings
+}

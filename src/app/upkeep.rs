@@ -1,0 +1,117 @@
+//! Numbers, proofs and what is due.
+
+use std::path::PathBuf;
+
+use super::{App, AppError, Caller};
+use crate::domain::fault::Report;
+use crate::domain::ledger::Checkpoint;
+use crate::store::StoreError;
+use crate::store::sqlite::Stats;
+
+/// A write-ahead log of this size is worth a word: somebody holds a read open.
+const LARGE_LOG: u64 = 64 * 1024 * 1024;
+
+/// The numbers of a project and what there is to say about its store.
+#[derive(Debug, Clone)]
+pub struct Overview {
+    /// The numbers.
+    pub stats: Stats,
+    /// The database file.
+    pub path: PathBuf,
+    /// Where its path comes from.
+    pub path_from: &'static str,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The size of its write-ahead log in bytes.
+    pub wal_bytes: u64,
+    /// Whether this process made it.
+    pub created: bool,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl App {
+    /// The numbers of the caller's project and of the store.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn overview(&self, caller: &Caller) -> Result<Overview, AppError> {
+        let stats = self.store.stats(self.actor(caller)).await?;
+        let (bytes, wal_bytes) = self.store.sizes();
+        let mut warnings = self.config.notices.clone();
+        if wal_bytes > LARGE_LOG {
+            warnings.push(format!(
+                "the write-ahead log holds {wal_bytes} bytes: some process keeps a read open on {}",
+                self.store.path().display()
+            ));
+        }
+        if self.config.agent.is_none() {
+            warnings.push(format!(
+                "AGENT_ID is not set, so that this agent goes by {}; set it in the client's config entry",
+                caller.agent
+            ));
+        }
+        Ok(Overview {
+            stats,
+            path: self.store.path().to_owned(),
+            path_from: self.config.db_from,
+            bytes,
+            wal_bytes,
+            created: self.store.created(),
+            warnings,
+        })
+    }
+
+    /// Proves the whole file and that it extends each checkpoint. A missing or empty file is
+    /// [`StoreError::Missing`].
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn verify(
+        &self,
+        checkpoints: Vec<Checkpoint>,
+        progress: impl FnMut(u64, u64) + Send + 'static,
+    ) -> Result<Report, AppError> {
+        Ok(self.store.verify(checkpoints, progress).await?)
+    }
+
+    /// Proves the file, where one that is missing or empty is in order as long as no checkpoint says otherwise.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn verify_leniently(&self, checkpoints: Vec<Checkpoint>) -> Result<Report, AppError> {
+        let pinned = checkpoints.first().map(ToString::to_string);
+        match self.store.verify(checkpoints, |_, _| {}).await {
+            Err(StoreError::Missing { path }) => {
+                let mut report = Report::default();
+                if let Some(pinned) = pinned {
+                    report.note("checkpoint", pinned, format!("there is nothing at {}", path.display()));
+                }
+                Ok(report)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// The checkpoint of the caller's project.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when nothing was ever written there.
+    pub async fn checkpoint(&self, caller: &Caller) -> Result<Checkpoint, AppError> {
+        let found = self.store.checkpoint(self.actor(caller)).await?;
+        Ok(found.ok_or_else(|| StoreError::Missing {
+            path: self.store.path().to_owned(),
+        })?)
+    }
+
+    /// Writes down what is due, if the store is open anyway: packets whose time is over.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being written.
+    pub async fn tick(&self, caller: &Caller) -> Result<u64, AppError> {
+        if !self.store.is_open() {
+            return Ok(0);
+        }
+        Ok(self.store.expire_due(self.actor(caller)).await?)
+    }
+}

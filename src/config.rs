@@ -1,0 +1,420 @@
+//! Settings: flags before environment before defaults, each checked once.
+
+mod repository;
+
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy as _;
+
+use crate::domain::handoff::place::Cwd;
+use crate::domain::invalid::shown;
+use crate::domain::{Agent, Home, Invalid, Owner, Project, Session, Span, Workspace};
+use crate::store::Durability;
+
+/// The settings as they were given by flags; what is absent comes from the environment.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--db`.
+    pub db: Option<String>,
+    /// `--agent`.
+    pub agent: Option<String>,
+    /// `--session`.
+    pub session: Option<String>,
+    /// `--owner`.
+    pub owner: Option<String>,
+    /// `--workspace`.
+    pub workspace: Option<String>,
+    /// `--project`.
+    pub project: Option<String>,
+    /// `--handoff-ttl`.
+    pub handoff_ttl: Option<String>,
+    /// `--claim-lease`.
+    pub claim_lease: Option<String>,
+    /// `--durability`.
+    pub durability: Option<String>,
+}
+
+/// Every variable that is read, so that one with nearly such a name can be pointed out.
+pub const VARIABLES: [&str; 9] = [
+    "MEMORY_DB",
+    "AGENT_ID",
+    "SESSION_ID",
+    "MEMORY_OWNER",
+    "MEMORY_WORKSPACE",
+    "MEMORY_PROJECT",
+    "MEMORY_HANDOFF_TTL",
+    "MEMORY_CLAIM_LEASE",
+    "MEMORY_DURABILITY",
+];
+
+/// Where the process runs: its environment and working directory.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The environment.
+    pub variables: Vec<(String, String)>,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Those of this process. A variable that is no Unicode is left out.
+    pub fn of_process() -> Self {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Self {
+            variables,
+            cwd: std::env::current_dir().unwrap_or_default(),
+            home: etcetera::home_dir().ok(),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<&str> {
+        let found = self.variables.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.trim().is_empty())
+    }
+}
+
+/// Checked settings.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The database file, absolute.
+    pub db: PathBuf,
+    /// Where that path comes from: `--db`, `MEMORY_DB` or `default`.
+    pub db_from: &'static str,
+    /// Who acts; absent: the client's name, else `agent`.
+    pub agent: Option<Agent>,
+    /// Whether the agent's name came from `--agent` or `AGENT_ID`.
+    pub agent_from: &'static str,
+    /// This run of it; absent: the face decides.
+    pub session: Option<Session>,
+    /// For whom the agent acts.
+    pub owner: Option<Owner>,
+    /// Where it acts.
+    pub home: Home,
+    /// How long a packet waits when it does not say; zero: for ever.
+    pub handoff_ttl: Span,
+    /// How long a claim holds without activity; zero: for ever.
+    pub claim_lease: Span,
+    /// How much a commit waits for.
+    pub durability: Durability,
+    /// The working directory, unless it is `/` or the home folder, which say nothing about the work.
+    pub cwd: Option<Cwd>,
+    /// What the user should know about these settings; each is one line for stderr.
+    pub notices: Vec<String>,
+}
+
+impl Config {
+    /// Resolves the settings. Touches no database.
+    ///
+    /// # Errors
+    /// Names the flag or variable that cannot be taken.
+    pub fn resolve(flags: Flags, around: &Surroundings) -> Result<Self, Invalid> {
+        let pick = |flag: Option<String>, flag_name: &'static str, variable: &'static str| match flag
+            .filter(|value| !value.trim().is_empty())
+        {
+            Some(value) => Some((value, flag_name)),
+            None => around.variable(variable).map(|value| (value.to_owned(), variable)),
+        };
+        let mut notices = near_misses(around);
+
+        let (db, db_from) = match pick(flags.db, "--db", "MEMORY_DB") {
+            Some((text, from)) => {
+                let path = absolute(&text, from, around)?;
+                if !Path::new(text.trim()).is_absolute() && !text.trim().starts_with(['~', '$']) {
+                    notices.push(format!("{from} is relative; the database is {}", path.display()));
+                }
+                (path, from)
+            }
+            None => (default_db(around)?, "default"),
+        };
+        notices.extend(synced(&db));
+
+        let agent = pick(flags.agent, "--agent", "AGENT_ID");
+        let agent_from = agent.as_ref().map_or("client", |(_, from)| *from);
+        let agent = agent.map(|(text, from)| Agent::named(from, &text)).transpose()?;
+        let session = pick(flags.session, "--session", "SESSION_ID")
+            .map(|(text, from)| Session::named(from, &text))
+            .transpose()?;
+        let owner = pick(flags.owner, "--owner", "MEMORY_OWNER")
+            .map(|(text, from)| Owner::named(from, &text))
+            .transpose()?;
+        let workspace = match pick(flags.workspace, "--workspace", "MEMORY_WORKSPACE") {
+            Some((text, from)) => Workspace::named(from, &text)?,
+            None => Workspace::new("default")?,
+        };
+        let project = match pick(flags.project, "--project", "MEMORY_PROJECT") {
+            Some((text, _)) if text.trim() == "auto" => {
+                Project::new(&repository::name(&around.cwd).unwrap_or_else(|| "default".to_owned()))?
+            }
+            Some((text, from)) => Project::named(from, &text)?,
+            None => Project::new("default")?,
+        };
+        let span = |picked: Option<(String, &'static str)>, default: &str| match picked {
+            Some((text, from)) => Span::parse(from, &text),
+            None => Span::parse("default", default),
+        };
+        let durability = match pick(flags.durability, "--durability", "MEMORY_DURABILITY") {
+            None => Durability::Full,
+            Some((text, _)) if text.trim().eq_ignore_ascii_case("full") => Durability::Full,
+            Some((text, _)) if text.trim().eq_ignore_ascii_case("normal") => Durability::Normal,
+            Some((text, from)) => return Err(Invalid::new(from, shown(&text), "full or normal")),
+        };
+        Ok(Self {
+            db,
+            db_from,
+            agent,
+            agent_from,
+            session,
+            owner,
+            home: Home { workspace, project },
+            handoff_ttl: span(pick(flags.handoff_ttl, "--handoff-ttl", "MEMORY_HANDOFF_TTL"), "14d")?,
+            claim_lease: span(pick(flags.claim_lease, "--claim-lease", "MEMORY_CLAIM_LEASE"), "8h")?,
+            durability,
+            cwd: telling(&around.cwd, around),
+            notices,
+        })
+    }
+}
+
+/// The directory as a packet's place, unless it says nothing about the work.
+fn telling(cwd: &Path, around: &Surroundings) -> Option<Cwd> {
+    let nowhere = cwd.parent().is_none() || around.home.as_deref() == Some(cwd);
+    if nowhere { None } else { Cwd::new(cwd.to_str()?).ok() }
+}
+
+/// Expands a home folder at the front and takes a relative path from the working directory.
+fn absolute(text: &str, from: &str, around: &Surroundings) -> Result<PathBuf, Invalid> {
+    let text = text.trim();
+    let rest = ["~", "${HOME}", "$HOME"].into_iter().find_map(|prefix| {
+        text.strip_prefix(prefix)
+            .filter(|rest| rest.is_empty() || rest.starts_with(['/', std::path::MAIN_SEPARATOR]))
+    });
+    let path = match rest {
+        Some(rest) => {
+            let home = around
+                .home
+                .as_ref()
+                .ok_or_else(|| Invalid::new(from, shown(text), "an absolute path, as no home folder is known"))?;
+            home.join(rest.trim_start_matches(['/', std::path::MAIN_SEPARATOR]))
+        }
+        None if text.contains("${") || text.starts_with(['~', '$']) => {
+            return Err(Invalid::new(
+                from,
+                shown(text),
+                "a path without variables, which only a shell expands",
+            ));
+        }
+        None => around.cwd.join(text),
+    };
+    if path.is_dir() || text.ends_with(['/', std::path::MAIN_SEPARATOR]) {
+        return Err(Invalid::new(
+            from,
+            format!("{}, a folder", shown(text)),
+            "the path of a file",
+        ));
+    }
+    Ok(path)
+}
+
+/// One fixed file for each user; never in the working directory.
+fn default_db(around: &Surroundings) -> Result<PathBuf, Invalid> {
+    let named = around
+        .variable("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let data = match named {
+        Some(path) => Some(path),
+        None => etcetera::base_strategy::choose_native_strategy()
+            .ok()
+            .and_then(|strategy| {
+                // On macOS the native strategy is the platform's own; on Linux it is the XDG default.
+                let data = strategy.data_dir();
+                data.is_absolute().then_some(data)
+            }),
+    };
+    data.map(|data| data.join("handoff-memory").join("memory.db"))
+        .ok_or_else(|| {
+            Invalid::new(
+                "MEMORY_DB",
+                "not set, and no home folder is known",
+                "the path of the database",
+            )
+        })
+}
+
+/// Variables whose names are nearly ours: whoever set them meant something that does not happen.
+fn near_misses(around: &Surroundings) -> Vec<String> {
+    let mut notices = Vec::new();
+    for (name, value) in &around.variables {
+        if value.trim().is_empty() || VARIABLES.contains(&name.as_str()) {
+            continue;
+        }
+        let upper = name.to_uppercase();
+        let bare = upper.strip_prefix("HANDOFF_").unwrap_or(&upper);
+        let ours = bare.starts_with("MEMORY_") || bare == "MEMORYDB";
+        let near = VARIABLES
+            .into_iter()
+            .map(|known| (strsim::damerau_levenshtein(bare, known), known))
+            .min()
+            .filter(|(distance, _)| *distance <= 1 || ours);
+        if let Some((_, known)) = near {
+            let known = if bare.contains("DB") || bare.contains("FILE") || bare.contains("PATH") {
+                "MEMORY_DB"
+            } else {
+                known
+            };
+            notices.push(format!(
+                "{name} is set but is not a setting of this program; did you mean {known}?"
+            ));
+        }
+    }
+    notices
+}
+
+/// Folders that a program copies between machines behind SQLite's back.
+fn synced(db: &Path) -> Option<String> {
+    let service = db.components().find_map(|part| {
+        let part = part.as_os_str().to_str()?.to_lowercase();
+        [
+            "dropbox",
+            "onedrive",
+            "icloud",
+            "google drive",
+            "googledrive",
+            "syncthing",
+            "nextcloud",
+        ]
+        .into_iter()
+        .find(|service| part.starts_with(service))
+        .or((part == "mobile documents").then_some("icloud"))
+    });
+    let conflict = db
+        .parent()
+        .and_then(|folder| std::fs::read_dir(folder).ok())
+        .is_some_and(|entries| {
+            entries.filter_map(Result::ok).take(1_000).any(|entry| {
+                entry
+                    .file_name()
+                    .to_str()
+                    .is_some_and(|name| name.contains(".sync-conflict"))
+            })
+        });
+    let why = match service {
+        Some(service) => format!("lies in a folder that {service} copies between machines"),
+        None if conflict => "has a sync conflict beside it".to_owned(),
+        None => return None,
+    };
+    Some(format!(
+        "the database {} {why}, which can damage or fork it; keep it on a local disk and move it by copying the closed file",
+        db.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(variables: &[(&str, &str)]) -> Surroundings {
+        Surroundings {
+            variables: variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            cwd: PathBuf::from("/work/place"),
+            home: Some(PathBuf::from("/home/me")),
+        }
+    }
+
+    fn resolved(variables: &[(&str, &str)]) -> Config {
+        Config::resolve(Flags::default(), &around(variables)).unwrap()
+    }
+
+    #[test]
+    fn s01_paths_are_expanded_and_absolute() {
+        let db = |text| resolved(&[("MEMORY_DB", text), ("XDG_DATA_HOME", "/data")]).db;
+        assert_eq!(db("~/m/mem.db"), Path::new("/home/me/m/mem.db"));
+        assert_eq!(db("${HOME}/x.db"), Path::new("/home/me/x.db"));
+        assert_eq!(db("./mem.db"), Path::new("/work/place/./mem.db"));
+        assert_eq!(db("  "), Path::new("/data/handoff-memory/memory.db"));
+        assert!(Config::resolve(Flags::default(), &around(&[("MEMORY_DB", "${DATA}/x.db")])).is_err());
+        let said = resolved(&[("MEMORY_DB", "mem.db")]).notices;
+        assert!(said[0].contains("/work/place/mem.db"), "{said:?}");
+    }
+
+    #[test]
+    fn s02_near_miss_names_are_pointed_out() {
+        for name in [
+            "MEMORY_FILE",
+            "MEMORY_DB_PATH",
+            "HANDOFF_MEMORY_DB",
+            "MEMORY_BD",
+            "memory_db",
+        ] {
+            let said = resolved(&[(name, "/x.db"), ("XDG_DATA_HOME", "/data")]).notices;
+            assert!(
+                said[0].contains(name) && said[0].contains("MEMORY_DB"),
+                "{name}: {said:?}"
+            );
+        }
+        assert!(
+            resolved(&[("PATH", "/bin"), ("XDG_DATA_HOME", "/data"), ("AGENT_ID", "a")])
+                .notices
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_flag_wins_over_a_variable() {
+        let flags = Flags {
+            db: Some("/flag.db".into()),
+            agent: Some(" scout ".into()),
+            ..Flags::default()
+        };
+        let config = Config::resolve(flags, &around(&[("MEMORY_DB", "/env.db"), ("AGENT_ID", "other")])).unwrap();
+        assert_eq!((config.db_from, config.agent.unwrap().as_str()), ("--db", "scout"));
+    }
+
+    #[test]
+    fn wrong_settings_name_where_they_come_from() {
+        for (name, value) in [
+            ("MEMORY_HANDOFF_TTL", "soon"),
+            ("MEMORY_CLAIM_LEASE", "-1h"),
+            ("MEMORY_DURABILITY", "half"),
+        ] {
+            let refused = Config::resolve(Flags::default(), &around(&[(name, value)])).unwrap_err();
+            assert_eq!(refused.field, name);
+        }
+    }
+
+    #[test]
+    fn the_home_folder_says_nothing_about_the_work() {
+        let mut place = around(&[("MEMORY_DB", "/x.db")]);
+        assert_eq!(
+            Config::resolve(Flags::default(), &place).unwrap().cwd.unwrap().as_str(),
+            "/work/place"
+        );
+        for nowhere in ["/", "/home/me"] {
+            place.cwd = PathBuf::from(nowhere);
+            assert!(Config::resolve(Flags::default(), &place).unwrap().cwd.is_none());
+        }
+    }
+
+    #[test]
+    fn s17_synced_folders_are_pointed_out() {
+        for path in [
+            "/home/me/Dropbox/mem.db",
+            "/home/me/OneDrive - Work/mem.db",
+            "/m/Mobile Documents/mem.db",
+        ] {
+            assert!(
+                resolved(&[("MEMORY_DB", path)]).notices[0].contains("copies between machines"),
+                "{path}"
+            );
+        }
+    }
+}
