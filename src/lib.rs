@@ -7,3 +7,4 @@ pub mod app;
 pub mod config;
 pub mod domain;
 pub mod store;
+pub mod wire;

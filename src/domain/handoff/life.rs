@@ -189,8 +189,8 @@ pub struct Unfinished {
     pub title: String,
     /// The session that holds it.
     pub session: Option<Session>,
-    /// When it was written.
-    pub created_at: crate::domain::Time,
+    /// How old it is.
+    pub age: crate::domain::Span,
     /// When its claim was last renewed.
     pub last_activity: crate::domain::Time,
 }

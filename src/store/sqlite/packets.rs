@@ -125,7 +125,7 @@ pub fn queue(conn: &Connection, project: i64, actor: &Actor, given: Option<&Hand
             unfinished.push(Unfinished {
                 title: letter(conn, project, &packet.id)?.title().to_owned(),
                 session: packet.accepted_session.clone(),
-                created_at: packet.created_at,
+                age: actor.now.since(packet.created_at),
                 last_activity: packet.last_activity.unwrap_or(packet.created_at),
                 id: packet.id,
             });
