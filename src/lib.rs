@@ -4,3 +4,4 @@
 //! [`store`] keeps it in one transaction, and the answer walks back out through [`wire`].
 
 pub mod domain;
+pub mod mcp;
