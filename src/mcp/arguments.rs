@@ -4,6 +4,8 @@
 //! it can mean one thing only; everything else is refused with the field, what came and what is expected. Numbers are
 //! read from their text, so none is rounded on the way in.
 
+mod names;
+mod refs;
 mod shape;
 mod whole;
 
@@ -14,11 +16,14 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use self::shape::{Shape, list};
+use self::names::{nearest, plain, quoted};
+use self::shape::{Shape, is_object, list};
 use self::whole::{Whole, whole};
 use crate::domain::Invalid;
 use crate::domain::invalid::shown;
 use crate::mcp::lines::has_lone_surrogate;
+
+pub use self::refs::RefArgument;
 
 /// Unknown names that are told one by one; more are counted.
 const TOLD: usize = 10;
@@ -32,17 +37,6 @@ pub struct Arguments {
     warnings: Vec<String>,
 }
 
-/// A reference to a record's version as a caller wrote it: not yet checked, and without a version the current one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefArgument {
-    /// The record's scope.
-    pub scope: String,
-    /// The record's key.
-    pub key: String,
-    /// The version, from 0 up.
-    pub version: Option<u64>,
-}
-
 impl Arguments {
     /// Takes `arguments` apart. Missing, null and blank are no arguments; a string may hold the object as JSON text.
     ///
@@ -51,7 +45,9 @@ impl Arguments {
     /// When it is no object, or names an argument twice.
     pub fn parse(raw: Option<&RawValue>) -> Result<Self, Invalid> {
         let expected = "an object with the tool's arguments";
-        let Some(raw) = raw else { return Ok(Self::of(Vec::new())) };
+        let Some(raw) = raw else {
+            return Ok(Self::of(Vec::new()));
+        };
         match Shape::of(raw.get()) {
             Shape::Null => Ok(Self::of(Vec::new())),
             Shape::Object => members(raw.get()).map(Self::of),
@@ -69,7 +65,12 @@ impl Arguments {
     }
 
     fn of(members: Vec<(String, Box<RawValue>)>) -> Self {
-        Self { members, asked: Vec::new(), given: Vec::new(), warnings: Vec::new() }
+        Self {
+            members,
+            asked: Vec::new(),
+            given: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// A text, as it came. Null and blank are absent; what is inside is never reinterpreted (`"null"`, `"123"`).
@@ -89,8 +90,13 @@ impl Arguments {
     /// When it is missing, null, blank or no string.
     pub fn required_string(&mut self, name: &'static str) -> Result<String, Invalid> {
         let blank = self.sent(name).map(|raw| Shape::of(raw).phrase(raw));
-        self.string(name)?
-            .ok_or_else(|| Invalid::new(name, blank.unwrap_or_else(|| "missing".to_owned()), "a string that is not empty"))
+        self.string(name)?.ok_or_else(|| {
+            Invalid::new(
+                name,
+                blank.unwrap_or_else(|| "missing".to_owned()),
+                "a string that is not empty",
+            )
+        })
     }
 
     /// A whole number: `10`, `10.0`, `1e1`, `"10"`. `expected` names the allowed range in an error, for which the caller
@@ -103,7 +109,9 @@ impl Arguments {
         self.whole(name, expected)?
             .map(|(number, raw)| match number {
                 Whole::Fits(number) => Ok(number),
-                Whole::Above | Whole::Below => Err(Invalid::new(name, Shape::of(raw.get()).phrase(raw.get()), expected)),
+                Whole::Above | Whole::Below => {
+                    Err(Invalid::new(name, Shape::of(raw.get()).phrase(raw.get()), expected))
+                }
             })
             .transpose()
     }
@@ -135,7 +143,11 @@ impl Arguments {
             return Err(refused());
         }
         let number: f64 = literal.parse().map_err(|_| refused())?;
-        if number.is_finite() { Ok(Some(number)) } else { Err(refused()) }
+        if number.is_finite() {
+            Ok(Some(number))
+        } else {
+            Err(refused())
+        }
     }
 
     /// True or false: `true`, `"true"`, `"False"`.
@@ -172,9 +184,13 @@ impl Arguments {
             }
             other => return Err(Invalid::new(name, other.phrase(raw.get()), expected)),
         };
-        let entries = list(&json).ok_or_else(|| Invalid::new(name, Shape::of(raw.get()).phrase(raw.get()), expected))?;
+        let entries =
+            list(&json).ok_or_else(|| Invalid::new(name, Shape::of(raw.get()).phrase(raw.get()), expected))?;
         let entries = entries.iter().enumerate();
-        entries.map(|(index, entry)| text(&format!("{name}[{index}]"), entry.get(), "a string")).collect::<Result<_, _>>().map(Some)
+        entries
+            .map(|(index, entry)| text(&format!("{name}[{index}]"), entry.get(), "a string"))
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 
     /// Any JSON, as its text. A present null is a value, and a string stays one.
@@ -191,36 +207,8 @@ impl Arguments {
     ///
     /// When it is missing.
     pub fn required_raw(&mut self, name: &'static str) -> Result<Box<RawValue>, Invalid> {
-        self.raw(name).ok_or_else(|| Invalid::new(name, "missing", "any JSON value"))
-    }
-
-    /// A list of refs, also as its JSON text; each may be JSON text itself, and one ref alone is a list of one.
-    ///
-    /// # Errors
-    ///
-    /// When it is no such list, or one has no scope, no key or no whole version.
-    pub fn refs(&mut self, name: &'static str) -> Result<Option<Vec<RefArgument>>, Invalid> {
-        let expected = "a list of {\"scope\", \"key\", \"version\"}";
-        let Some(raw) = self.take(name) else { return Ok(None) };
-        let refused = || Invalid::new(name, Shape::of(raw.get()).phrase(raw.get()), expected);
-        let json = match Shape::of(raw.get()) {
-            Shape::Text => text(name, raw.get(), expected)?,
-            _ => raw.get().to_owned(),
-        };
-        if is_object(&json) {
-            return Ok(Some(vec![self.one_ref(name, &json)?]));
-        }
-        let entries = list(&json).ok_or_else(refused)?;
-        let mut refs = Vec::with_capacity(entries.len());
-        for (index, entry) in entries.iter().enumerate() {
-            let place = format!("{name}[{index}]");
-            let json = match Shape::of(entry.get()) {
-                Shape::Text => text(&place, entry.get(), "{\"scope\", \"key\", \"version\"}")?,
-                _ => entry.get().to_owned(),
-            };
-            refs.push(self.one_ref(&place, &json)?);
-        }
-        Ok(Some(refs))
+        self.raw(name)
+            .ok_or_else(|| Invalid::new(name, "missing", "any JSON value"))
     }
 
     /// Refuses a call that gave none of `names`, as a reading tool must that would otherwise give everything. Ask for
@@ -251,10 +239,12 @@ impl Arguments {
         let unknown = std::mem::take(&mut self.members);
         for (name, _) in unknown.iter().take(TOLD) {
             let hint = nearest(name, &self.asked).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            self.warnings.push(format!("unknown argument {} ignored{hint}", quoted(name)));
+            self.warnings
+                .push(format!("unknown argument {} ignored{hint}", quoted(name)));
         }
         if unknown.len() > TOLD {
-            self.warnings.push(format!("{} more unknown arguments ignored", unknown.len() - TOLD));
+            self.warnings
+                .push(format!("{} more unknown arguments ignored", unknown.len() - TOLD));
         }
         self.warnings
     }
@@ -272,7 +262,10 @@ impl Arguments {
     }
 
     fn sent(&self, name: &str) -> Option<&str> {
-        self.members.iter().find(|(member, _)| member == name).map(|(_, raw)| raw.get())
+        self.members
+            .iter()
+            .find(|(member, _)| member == name)
+            .map(|(_, raw)| raw.get())
     }
 
     fn whole(&mut self, name: &'static str, expected: &str) -> Result<Option<(Whole, Box<RawValue>)>, Invalid> {
@@ -282,34 +275,6 @@ impl Arguments {
             None => Err(Invalid::new(name, Shape::of(raw.get()).phrase(raw.get()), expected)),
         }
     }
-
-    fn one_ref(&mut self, place: &str, json: &str) -> Result<RefArgument, Invalid> {
-        if !is_object(json) || has_lone_surrogate(json) {
-            let got = Shape::of(json).phrase(json);
-            return Err(Invalid::new(place, got, "{\"scope\", \"key\", \"version\"}"));
-        }
-        let mut parts = members(json.trim()).map(Self::of).map_err(|error| error.within(place))?;
-        let read = read_ref(&mut parts).map_err(|error| error.within(place))?;
-        for (name, _) in parts.members {
-            // A ref that was copied out of an answer brings the answer's other fields along, once for every ref.
-            let warning = format!("unknown argument {} in `{}` ignored", quoted(&name), place.split('[').next().unwrap_or(place));
-            if self.warnings.len() < TOLD && !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
-        Ok(read)
-    }
-}
-
-fn read_ref(parts: &mut Arguments) -> Result<RefArgument, Invalid> {
-    let expected = "a version number, or left out for the current one";
-    let scope = parts.required_string("scope")?;
-    let key = parts.required_string("key")?;
-    let version = parts.integer("version", expected)?;
-    let version = version
-        .map(|version| u64::try_from(version).map_err(|_| Invalid::new("version", version.to_string(), expected)))
-        .transpose()?;
-    Ok(RefArgument { scope, key, version })
 }
 
 /// The members of a JSON object in their order, each name once.
@@ -347,10 +312,6 @@ fn members(json: &str) -> Result<Vec<(String, Box<RawValue>)>, Invalid> {
     Ok(members)
 }
 
-fn is_object(json: &str) -> bool {
-    Shape::of(json.trim()) == Shape::Object && serde_json::from_str::<&RawValue>(json).is_ok()
-}
-
 /// Whether a value that is not declared as any JSON counts as absent.
 fn is_blank(json: &str) -> bool {
     match Shape::of(json) {
@@ -374,30 +335,4 @@ fn literal(field: &str, json: &str, expected: &str) -> Result<String, Invalid> {
         Shape::Text => text(field, json, expected).map(|text| text.trim().to_owned()),
         _ => Ok(json.to_owned()),
     }
-}
-
-/// The name among `known` that `unknown` was probably meant to be.
-fn nearest(unknown: &str, known: &[&'static str]) -> Option<&'static str> {
-    let fold = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
-    let wanted = fold(unknown.get(..64).unwrap_or(unknown));
-    if wanted.is_empty() {
-        return None;
-    }
-    let distance = |name: &str| {
-        let name = fold(name);
-        let related = name.starts_with(&wanted) || wanted.starts_with(&name);
-        if related { 0 } else { strsim::osa_distance(&wanted, &name) }
-    };
-    let (near, distance) = known.iter().map(|name| (*name, distance(name))).min_by_key(|(_, distance)| *distance)?;
-    (distance <= wanted.chars().count() / 3).then_some(near)
-}
-
-/// An argument's name as it came, escaped and cut, in single quotes.
-fn quoted(name: &str) -> String {
-    format!("'{}'", plain(name))
-}
-
-fn plain(name: &str) -> String {
-    let shown = shown(name);
-    shown[1..shown.len() - 1].to_owned()
 }

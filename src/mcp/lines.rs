@@ -181,9 +181,7 @@ impl Transport<RoleServer> for LineTransport {
         };
         async move {
             match (full?, outgoing) {
-                (Some(line), Some(outgoing)) => {
-                    outgoing.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
-                }
+                (Some(line), Some(outgoing)) => outgoing.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into()),
                 _ => Ok(()),
             }
         }

@@ -34,7 +34,9 @@ impl Shape {
     /// What came, for an error: a scalar as it was sent, the rest by its kind.
     pub(super) fn phrase(self, json: &str) -> String {
         match self {
-            Self::Text => serde_json::from_str::<String>(json).map_or_else(|_| "no Unicode text".to_owned(), |s| shown(&s)),
+            Self::Text => {
+                serde_json::from_str::<String>(json).map_or_else(|_| "no Unicode text".to_owned(), |s| shown(&s))
+            }
             Self::List => "a list".to_owned(),
             Self::Object => "an object".to_owned(),
             Self::Null | Self::Boolean | Self::Number if json.len() <= 40 => json.to_owned(),
@@ -46,7 +48,9 @@ impl Shape {
 
 /// The entries of a JSON list.
 pub(super) fn list(json: &str) -> Option<Vec<Box<RawValue>>> {
-    (Shape::of(json.trim()) == Shape::List).then(|| serde_json::from_str(json).ok()).flatten()
+    (Shape::of(json.trim()) == Shape::List)
+        .then(|| serde_json::from_str(json).ok())
+        .flatten()
 }
 
 /// Whether a text is meant as a JSON list: it is one, or it starts like one of strings or objects and must have been
@@ -54,4 +58,9 @@ pub(super) fn list(json: &str) -> Option<Vec<Box<RawValue>>> {
 pub(super) fn starts_a_list(text: &str) -> bool {
     let inside = text.trim_start().strip_prefix('[').map(str::trim_start);
     list(text).is_some() || inside.is_some_and(|inside| inside.starts_with(['"', '{']))
+}
+
+/// Whether a text is a JSON object.
+pub(super) fn is_object(json: &str) -> bool {
+    Shape::of(json.trim()) == Shape::Object && serde_json::from_str::<&RawValue>(json).is_ok()
 }

@@ -71,17 +71,46 @@ mod tests {
 
     #[test]
     fn a04_numbers_beyond_64_bits_keep_their_side() {
-        for text in ["9223372036854775808", "1e19", "1e400", "1e99999999999999999999", "123456789012345678901234567890"] {
+        for text in [
+            "9223372036854775808",
+            "1e19",
+            "1e400",
+            "1e99999999999999999999",
+            "123456789012345678901234567890",
+        ] {
             assert_eq!(whole(text), Some(Whole::Above), "{text}");
-            assert_eq!(whole(&format!("-{text}")), Some(if text == "9223372036854775808" { Whole::Fits(i64::MIN) } else { Whole::Below }), "-{text}");
+            assert_eq!(
+                whole(&format!("-{text}")),
+                Some(if text == "9223372036854775808" {
+                    Whole::Fits(i64::MIN)
+                } else {
+                    Whole::Below
+                }),
+                "-{text}"
+            );
         }
     }
 
     #[test]
     fn a03_fractions_and_words_are_no_whole_numbers() {
         for text in [
-            "10.5", "1e-1", "1e-99999999999999999999", "10.00000000000000000001", "ten", "NaN", "Infinity", "", "-", "+1",
-            "0x10", "1_000", "010", "1.", ".5", "1 2", "true",
+            "10.5",
+            "1e-1",
+            "1e-99999999999999999999",
+            "10.00000000000000000001",
+            "ten",
+            "NaN",
+            "Infinity",
+            "",
+            "-",
+            "+1",
+            "0x10",
+            "1_000",
+            "010",
+            "1.",
+            ".5",
+            "1 2",
+            "true",
         ] {
             assert_eq!(whole(text), None, "{text}");
         }

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use rmcp::model::{
-    CallToolRequest, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, InitializeRequest,
-    ProtocolVersion, RequestId,
+    CallToolRequest, ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, ErrorCode,
+    InitializeRequest, ProtocolVersion, RequestId,
 };
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,7 +15,6 @@ use serde_json::value::RawValue;
 
 use super::surrogates::has_lone_surrogate;
 use super::{RawArguments, id};
-use crate::domain::invalid::shown;
 
 /// Methods that rmcp parses into a type of its own. With parameters that do not fit, it takes such a request for one
 /// with an unknown method, which would be told to the client in the wrong words.
@@ -71,13 +70,24 @@ struct RefusalError {
 impl Refusal {
     /// An error for the request with this id, or for nobody in particular.
     pub(super) fn new(id: Option<Box<RawValue>>, code: ErrorCode, message: impl Into<String>) -> Self {
-        let error = RefusalError { code: code.0, message: message.into() };
-        Self { jsonrpc: "2.0", id, error }
+        let error = RefusalError {
+            code: code.0,
+            message: message.into(),
+        };
+        Self {
+            jsonrpc: "2.0",
+            id,
+            error,
+        }
     }
 
     /// The line to write.
     pub(super) fn into_line(self) -> Vec<u8> {
-        tracing::warn!(code = self.error.code, message = self.error.message, "a line was refused");
+        tracing::warn!(
+            code = self.error.code,
+            message = self.error.message,
+            "a line was refused"
+        );
         let mut line = serde_json::to_vec(&self).expect("a refusal is plain JSON");
         line.push(b'\n');
         line
@@ -145,7 +155,11 @@ fn message(text: &str) -> Result<Verdict, Refusal> {
         return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, why));
     }
     if !text.starts_with('{') {
-        return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, "a message is a JSON object"));
+        return Err(Refusal::new(
+            None,
+            ErrorCode::INVALID_REQUEST,
+            "a message is a JSON object",
+        ));
     }
     let envelope: Envelope<'_> = serde_json::from_str(text)
         .map_err(|error| Refusal::new(id::find(text.as_bytes()), ErrorCode::INVALID_REQUEST, error.to_string()))?;
@@ -164,16 +178,22 @@ fn message(text: &str) -> Result<Verdict, Refusal> {
     let Some(method) = envelope.method.and_then(string) else {
         return Err(invalid("`method` must be a string"));
     };
-    let call = Call { method: &method, params: envelope.params.filter(|params| params.get() != "null") };
+    let call = Call {
+        method: &method,
+        params: envelope.params.filter(|params| params.get() != "null"),
+    };
     let Some(raw_id) = envelope.id else {
         // Nobody waits for a notification, so one that does not parse is not answered either.
-        return Ok(call.parse::<ClientNotification>().map_or(Verdict::Ignore, |notification| {
-            Verdict::Deliver(Box::new(ClientJsonRpcMessage::notification(notification)))
-        }));
+        return Ok(call
+            .parse::<ClientNotification>()
+            .map_or(Verdict::Ignore, |notification| {
+                Verdict::Deliver(Box::new(ClientJsonRpcMessage::notification(notification)))
+            }));
     };
     let id: RequestId =
         serde_json::from_str(raw_id.get()).map_err(|_| invalid("`id` must be a string or a 64-bit integer"))?;
-    let request = request(&call).map_err(|why| Refusal::new(Some(raw_id.to_owned()), ErrorCode::INVALID_PARAMS, why))?;
+    let request =
+        request(&call).map_err(|why| Refusal::new(Some(raw_id.to_owned()), ErrorCode::INVALID_PARAMS, why))?;
     Ok(Verdict::Deliver(Box::new(ClientJsonRpcMessage::request(request, id))))
 }
 
@@ -187,7 +207,9 @@ fn request(call: &Call<'_>) -> Result<ClientRequest, String> {
                 Err(format!("`params` are not what `{method}` takes"))
             }
             Ok(request) => Ok(request),
-            Err(error) => Err(format!("`params` of {} cannot be read: {error}", shown(method))),
+            Err(_) if KNOWN_METHODS.contains(&method) => Err(format!("`params` of `{method}` cannot be read")),
+            // Whatever its parameters are, rmcp has to say that there is no such method.
+            Err(_) => Ok(ClientRequest::CustomRequest(CustomRequest::new(method, None))),
         },
     }
 }
@@ -203,8 +225,13 @@ fn tool_call(params: Option<&RawValue>) -> Result<CallToolRequest, String> {
         return Err("`params.arguments` is given twice".to_owned());
     }
     let params = object(&members);
-    let call = Call { method: "tools/call", params: Some(&params) };
-    let mut request: CallToolRequest = call.parse().map_err(|error| format!("`params` cannot be read: {error}"))?;
+    let call = Call {
+        method: "tools/call",
+        params: Some(&params),
+    };
+    let mut request: CallToolRequest = call
+        .parse()
+        .map_err(|error| format!("`params` cannot be read: {error}"))?;
     if let Some((_, arguments)) = arguments.first() {
         request.extensions.insert(RawArguments((*arguments).to_owned()));
     }
@@ -218,9 +245,15 @@ fn initialize(params: Option<&RawValue>) -> Result<InitializeRequest, String> {
     let nothing = RawValue::from_string("{}".to_owned()).expect("an empty object is JSON");
     let nobody = raw("");
     let mut filled = members(params).unwrap_or_default();
-    fill(&mut filled, "protocolVersion", &version, |value| value.get().starts_with('"'));
-    fill(&mut filled, "capabilities", &nothing, |value| value.get().starts_with('{'));
-    let client = member(&filled, "clientInfo").and_then(|info| members(Some(info))).unwrap_or_default();
+    fill(&mut filled, "protocolVersion", &version, |value| {
+        value.get().starts_with('"')
+    });
+    fill(&mut filled, "capabilities", &nothing, |value| {
+        value.get().starts_with('{')
+    });
+    let client = member(&filled, "clientInfo")
+        .and_then(|info| members(Some(info)))
+        .unwrap_or_default();
     let mut named = client;
     fill(&mut named, "name", &nobody, |value| value.get().starts_with('"'));
     fill(&mut named, "version", &nobody, |value| value.get().starts_with('"'));
@@ -228,7 +261,12 @@ fn initialize(params: Option<&RawValue>) -> Result<InitializeRequest, String> {
     filled.retain(|(name, _)| name != "clientInfo");
     filled.push((Cow::Borrowed("clientInfo"), &client));
     let whole = object(&filled);
-    if let Ok(request) = (Call { method: "initialize", params: Some(&whole) }).parse() {
+    if let Ok(request) = (Call {
+        method: "initialize",
+        params: Some(&whole),
+    })
+    .parse()
+    {
         return Ok(request);
     }
     tracing::debug!("reading only the version and the client's name of an `initialize` request");
@@ -238,8 +276,12 @@ fn initialize(params: Option<&RawValue>) -> Result<InitializeRequest, String> {
     filled.push((Cow::Borrowed("capabilities"), &nothing));
     filled.push((Cow::Borrowed("clientInfo"), &client));
     let core = object(&filled);
-    let call = Call { method: "initialize", params: Some(&core) };
-    call.parse().map_err(|error| format!("`params` cannot be read: {error}"))
+    let call = Call {
+        method: "initialize",
+        params: Some(&core),
+    };
+    call.parse()
+        .map_err(|error| format!("`params` cannot be read: {error}"))
 }
 
 type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
@@ -274,7 +316,9 @@ fn members(value: Option<&RawValue>) -> Option<Members<'_>> {
             Ok(members)
         }
     }
-    serde_json::Deserializer::from_str(value?.get()).deserialize_map(Collect).ok()
+    serde_json::Deserializer::from_str(value?.get())
+        .deserialize_map(Collect)
+        .ok()
 }
 
 /// The JSON text of an object with these members.

@@ -36,7 +36,11 @@ impl<H: ServerHandler> Service<RoleServer> for Guarded<H> {
             Ok(answer) => answer,
             Err(panic) => {
                 tracing::error!(panic, "a request's handler panicked");
-                if is_call { Ok(failed_call(version.as_ref())) } else { Err(ErrorData::internal_error(APOLOGY, None)) }
+                if is_call {
+                    Ok(failed_call(version.as_ref()))
+                } else {
+                    Err(ErrorData::internal_error(APOLOGY, None))
+                }
             }
         }
     }
@@ -78,11 +82,13 @@ fn failed_call(version: Option<&ProtocolVersion>) -> ServerResult {
 /// state behind it is guarded by its own locks and transactions, so looking at it afterwards is safe.
 async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-        Err(panic) => Poll::Ready(Err(message(panic.as_ref()))),
-    })
+    poll_fn(
+        |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+            Err(panic) => Poll::Ready(Err(message(panic.as_ref()))),
+        },
+    )
     .await
 }
 

@@ -160,7 +160,8 @@ impl IdFinder {
         }
         self.role = Role::Other;
         let id = std::mem::take(&mut self.id);
-        self.found.push((id.len() <= ID_BYTES).then(|| answerable(&id)).flatten());
+        self.found
+            .push((id.len() <= ID_BYTES).then(|| answerable(&id)).flatten());
     }
 }
 
@@ -187,9 +188,15 @@ mod tests {
     fn an_id_is_read_from_the_root_of_a_broken_line() {
         for (line, id) in [
             (r#"{"id":7,"method":"x","params":{"a":"#, "7"),
-            (r#"{"jsonrpc":"2.0","method":"x","params":{"id":1,"t":"\ud83d"},"id" : "a-1" }"#, r#""a-1""#),
+            (
+                r#"{"jsonrpc":"2.0","method":"x","params":{"id":1,"t":"\ud83d"},"id" : "a-1" }"#,
+                r#""a-1""#,
+            ),
             (r#"{"params":{"id":"no","list":[{"id":2}]},"id":-3}"#, "-3"),
-            (r#"{"a":"\",\"id\":5,","id":12345678901234567890}"#, "12345678901234567890"),
+            (
+                r#"{"a":"\",\"id\":5,","id":12345678901234567890}"#,
+                "12345678901234567890",
+            ),
             ("\u{feff}{\"id\":1}", "1"),
         ] {
             assert_eq!(found(line).as_deref(), Some(id), "{line}");

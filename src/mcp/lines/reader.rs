@@ -75,7 +75,11 @@ struct Cutter {
 
 impl Cutter {
     fn new(limit: usize) -> Self {
-        Self { limit, line: Vec::new(), skipping: None }
+        Self {
+            limit,
+            line: Vec::new(),
+            skipping: None,
+        }
     }
 
     /// Takes `bytes` and gives the lines that they complete.
@@ -145,7 +149,10 @@ mod tests {
 
     #[test]
     fn a_long_line_is_skipped_and_the_next_one_is_whole() {
-        assert_eq!(cut(4, &["1234\n12345\n", "12", "34\n"]), ["1234", "too long, id unknown", "1234"]);
+        assert_eq!(
+            cut(4, &["1234\n12345\n", "12", "34\n"]),
+            ["1234", "too long, id unknown", "1234"]
+        );
         let pieces = ["{\"x\":\"aaaaaaaaaaaa", "aaaaaaaaaaaaaaaaa\",\"id\"", ":42}\nnext"];
         assert_eq!(cut(10, &pieces), ["too long, id 42", "next"]);
     }

@@ -35,7 +35,10 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new() -> Self {
-        Self { opening: Opening::Shut, under_way: HashSet::new() }
+        Self {
+            opening: Opening::Shut,
+            under_way: HashSet::new(),
+        }
     }
 
     /// Notes that rmcp asks for the next message, so it has not left.
@@ -60,7 +63,10 @@ impl Session {
                     let why = "a request with this `id` is still under way";
                     return Err(Verdict::Refuse(Refusal::new(id, ErrorCode::INVALID_REQUEST, why)));
                 }
-                let probe = matches!(request.request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_));
+                let probe = matches!(
+                    request.request,
+                    ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
+                );
                 if self.opening != Opening::Open && !probe {
                     self.opening = Opening::Asked(request.id.clone());
                 }
