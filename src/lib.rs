@@ -4,7 +4,9 @@
 //! [`store`] keeps it in one transaction, and the answer walks back out through [`wire`].
 
 pub mod app;
+pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod mcp;
 pub mod store;
 pub mod wire;

@@ -1,3 +1,20 @@
-//! The `handoff-memory` program.
+//! The `handoff-memory` program: parse, log to standard error, dispatch, exit code.
 
-fn main() {}
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use handoff_memory::cli::{Cli, run};
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    // Wrong arguments end with code 2 and a message of clap's on standard error.
+    let cli = Cli::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .init();
+    run(cli)
+}

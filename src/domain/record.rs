@@ -220,6 +220,21 @@ pub struct Version {
     pub superseded_at: Option<Time>,
 }
 
+impl Version {
+    /// About how many bytes it takes in an answer.
+    pub fn weight(&self) -> usize {
+        let value = match &self.value {
+            Stored::Whole(text) => text.as_str().len(),
+            // A preview is a JSON string of JSON text: each quote in it is escaped.
+            Stored::Beginning { preview, .. } => preview.len() * 2,
+            Stored::Purged(_) | Stored::Corrupt => 128,
+        };
+        let tags: usize = self.tags.iter().map(|tag| tag.len() + 3).sum();
+        let meta = self.meta.as_ref().map_or(0, |meta| meta.to_string().len());
+        value + tags + meta + self.at.scope.as_str().len() + self.at.key.as_str().len() + 420
+    }
+}
+
 /// How the subject of a ledger entry names a version: a compact JSON array of scope, key and number.
 pub fn version_subject(at: &Address, version: u64) -> String {
     serde_json::to_string(&(at.scope.as_str(), at.key.as_str(), version)).unwrap_or_default()

@@ -7,7 +7,7 @@ use super::ledger::{head, project, signed};
 use super::search::{self, Found, Position, Search};
 use super::versions::{Budget, by_id};
 use crate::domain::Actor;
-use crate::domain::record::{Stored, Version};
+use crate::domain::record::Stored;
 use crate::domain::sought::{Page, Place, SearchCursor, Sought};
 
 /// Finds one page. Once the values of a page pass `budget` bytes the rest are given by their beginnings; once those
@@ -46,7 +46,7 @@ pub fn page(conn: &Connection, actor: &Actor, sought: &Sought, budget: Budget, c
         if let Stored::Whole(text) = &version.value {
             left.0 = left.0.saturating_sub(text.as_str().len());
         }
-        size += weight(&version);
+        size += version.weight();
         if size > ceiling && !versions.is_empty() {
             break;
         }
@@ -84,17 +84,4 @@ pub fn page(conn: &Connection, actor: &Actor, sought: &Sought, budget: Budget, c
             .map(|(scope, count)| (scope, count as u64))
             .collect(),
     })
-}
-
-/// About how many bytes a version takes in an answer.
-pub fn weight(version: &Version) -> usize {
-    let value = match &version.value {
-        Stored::Whole(text) => text.as_str().len(),
-        // A preview is a JSON string of JSON text: each quote in it is escaped.
-        Stored::Beginning { preview, .. } => preview.len() * 2,
-        Stored::Purged(_) | Stored::Corrupt => 128,
-    };
-    let tags: usize = version.tags.iter().map(|tag| tag.len() + 3).sum();
-    let meta = version.meta.as_ref().map_or(0, |meta| meta.to_string().len());
-    value + tags + meta + version.at.scope.as_str().len() + version.at.key.as_str().len() + 420
 }

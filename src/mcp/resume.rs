@@ -1,0 +1,86 @@
+//! `resume`: take the packet that waits, with its pinned versions resolved.
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+
+use super::answer::{Announced, Answered, Pending, announce};
+use super::arguments::Arguments;
+use crate::app::{App, AppError, Caller};
+use crate::domain::handoff::HandoffId;
+use crate::domain::handoff::place::Cwd;
+use crate::domain::limits;
+use crate::wire::{self, make};
+
+/// What the tool takes.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Input {
+    /// This packet. Left out: the next one that waits for you.
+    handoff_id: Option<String>,
+    /// True: only look, claim nothing.
+    peek: Option<bool>,
+    /// The directory you work in. Left out: the server's.
+    cwd: Option<String>,
+}
+
+pub fn tool() -> Tool {
+    announce::<Input, wire::Resumed>(&Announced {
+        name: "resume",
+        title: "Resume",
+        description: "Take up the work that waits for you: claims one packet and gives its texts and the exact record \
+            versions it pins, with a mark on each that has moved on since. Call it at the start of a session. With peek \
+            it only shows what waits. Finish a claimed packet with record_outcome.",
+        read_only: false,
+        idempotent: false,
+    })
+}
+
+pub fn call<'a>(app: &'a App, caller: &'a Caller, arguments: Arguments) -> Pending<'a> {
+    Box::pin(run(app, caller, arguments))
+}
+
+async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Answered, AppError> {
+    let id = arguments
+        .string("handoff_id")?
+        .map(|text| HandoffId::named("handoff_id", &text))
+        .transpose()?;
+    let peek = arguments.boolean("peek")?.unwrap_or(false);
+    let cwd = arguments.string("cwd")?.map(|text| Cwd::new(&text)).transpose()?;
+    let ignored = arguments.finish();
+    let caller = Caller {
+        cwd: cwd.or_else(|| caller.cwd.clone()),
+        ..caller.clone()
+    };
+    let mut answer = if peek {
+        let (peeked, warnings) = app.peek(&caller, id).await?;
+        make::peeked(&peeked, &caller.home, [warnings, ignored].concat())
+    } else {
+        let (resumed, warnings) = app.resume(&caller, id).await?;
+        make::resumed(&resumed, &caller.home, [warnings, ignored].concat())
+    };
+    fit(&mut answer);
+    Answered::new(&answer)
+}
+
+/// Leaves out values, the last ones first to go, until the answer is as short as it should be. The packet itself and the
+/// list of its refs are always whole.
+fn fit(answer: &mut wire::Resumed) {
+    let values: Vec<usize> = answer
+        .refs
+        .iter()
+        .flatten()
+        .map(|one| one.value.as_ref().map_or(0, |value| value.get().len()))
+        .collect();
+    let size = serde_json::to_string(answer).map_or(0, |text| text.len());
+    let others = size - values.iter().sum::<usize>();
+    let mut room = (limits::ANSWER_BYTES - 512).saturating_sub(others);
+    for (one, bytes) in answer.refs.iter_mut().flatten().zip(values) {
+        if one.value.is_none() || bytes <= room {
+            room -= bytes;
+        } else {
+            one.value = None;
+            one.value_bytes = Some(bytes as u64);
+            answer.truncated = Some(true);
+        }
+    }
+}
