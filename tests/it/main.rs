@@ -1,1 +1,3 @@
 //! Everything that is tested from outside, through the real executable.
+
+mod demo;
