@@ -256,9 +256,9 @@ impl Names {
 fn fill(terms: &mut Vec<String>, text: &str) {
     terms.clear();
     split(text, &mut |piece| match piece {
-        Piece::Term(term) => terms.push(term.to_owned()),
+        Piece::Term(term) | Piece::Pair(term) => terms.push(term.to_owned()),
         // The parts stand after the word; as a phrase they are found all the same.
         Piece::Parts(parts) => terms.extend(parts.iter().cloned()),
-        Piece::Single(_) | Piece::Border => {}
+        Piece::Single(_) | Piece::End => {}
     });
 }
