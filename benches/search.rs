@@ -112,12 +112,14 @@ fn run(size: u64, &(name, create, ours): &(&str, &str, bool), pragmas: &[String]
     for n in 0..2_000u64 {
         id += 1;
         let mut record = world.record(id);
-        let old = (n % 2 == 0).then(|| 1 + world.below(size) as i64);
-        if let Some(old) = old {
-            (record.scope, record.key) =
-                conn.query_row("SELECT scope, key FROM version WHERE id = ?1", [old], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })?;
+        let mut old = None;
+        if n % 2 == 0 {
+            (record.scope, record.key, old) = conn.query_row(
+                "SELECT h.scope, h.key, h.version_id FROM version v JOIN head h
+                 ON h.project_id = 1 AND h.scope = v.scope AND h.key = v.key WHERE v.id = ?1",
+                [1 + world.below(size) as i64],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )?;
         }
         let start = Instant::now();
         let one = conn.transaction()?;
