@@ -236,34 +236,29 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// The terms of a record's names, in the order in which they stand.
+/// What a record is called, as terms.
 #[derive(Default)]
 struct Names {
-    scope: Vec<String>,
-    key: Vec<String>,
-    tags: Vec<Vec<String>>,
+    scope: Name,
+    key: Name,
+    tags: Vec<Name>,
 }
 
 impl Names {
     fn read(&mut self, scope: &str, key: &str, tags: &str) {
-        fill(&mut self.scope, scope);
-        fill(&mut self.key, key);
+        self.scope = Name::of(scope);
+        self.key = Name::of(key);
         self.tags.clear();
-        each_text(tags, |tag| {
-            let mut terms = Vec::new();
-            fill(&mut terms, tag);
-            self.tags.push(terms);
-        });
+        each_text(tags, |tag| self.tags.push(Name::of(tag)));
     }
 
     /// What it is worth that `terms` stand here: most as the whole key, nothing in no name.
     fn place(&self, terms: &[String]) -> f64 {
-        let within = |names: &[String]| names.windows(terms.len()).any(|window| window == terms);
-        if self.key == terms {
+        if self.key.terms == terms {
             5.0
-        } else if within(&self.key) || self.tags.iter().any(|tag| tag == terms) {
+        } else if self.key.holds(terms) || self.tags.iter().any(|tag| tag.terms == terms) {
             3.0
-        } else if self.tags.iter().any(|tag| within(tag)) || within(&self.scope) {
+        } else if self.tags.iter().any(|tag| tag.holds(terms)) || self.scope.holds(terms) {
             2.0
         } else {
             0.0
@@ -271,12 +266,27 @@ impl Names {
     }
 }
 
-fn fill(terms: &mut Vec<String>, text: &str) {
-    terms.clear();
-    split(text, &mut |piece| match piece {
-        Piece::Term(term) | Piece::Pair(term) => terms.push(term.to_owned()),
-        // The parts stand after the word; as a phrase they are found all the same.
-        Piece::Parts(parts) => terms.extend(parts.iter().cloned()),
-        Piece::Single(_) | Piece::End => {}
-    });
+/// One name: its terms in order, and the parts of its words of mixed case.
+#[derive(Default)]
+struct Name {
+    terms: Vec<String>,
+    parts: Vec<String>,
+}
+
+impl Name {
+    fn of(text: &str) -> Self {
+        let mut name = Self::default();
+        split(text, &mut |piece| match piece {
+            Piece::Term(term) | Piece::Pair(term) => name.terms.push(term.to_owned()),
+            Piece::Parts(parts) => name.parts.extend_from_slice(parts),
+            Piece::Single(_) | Piece::End => {}
+        });
+        name
+    }
+
+    fn holds(&self, terms: &[String]) -> bool {
+        [&self.terms, &self.parts]
+            .into_iter()
+            .any(|all| all.windows(terms.len()).any(|window| window == terms))
+    }
 }

@@ -98,6 +98,15 @@ fn names_are_searched_and_count_more_than_text() {
     });
     assert_eq!(store.query("deploy"), [key, in_key, tag, scope, value]);
     assert_eq!(store.query("2.5"), [value]);
+    let part = store.write(&Write {
+        key: "getUserNames",
+        ..Write::default()
+    });
+    let whole = store.write(&Write {
+        key: "getUser",
+        ..Write::default()
+    });
+    assert_eq!(store.query("getUser"), [whole, part]);
 }
 
 #[test]
@@ -157,6 +166,29 @@ fn confidence_then_recency_order_equals() {
         ..plain()
     });
     assert_eq!((found.hits, found.total), (vec![high], 1));
+}
+
+#[test]
+fn the_longest_queries_run() {
+    let mut store = Store::new();
+    let id = store.say("fox 用户");
+    for part in [
+        "fox ",
+        "fox",
+        "a b c ",
+        "用户",
+        "用 ",
+        "a/b",
+        "\"'(",
+        "getUserName ",
+        "C++ ",
+        "✅",
+        "日a",
+    ] {
+        let query: String = part.chars().cycle().take(4096).collect();
+        store.query(&query);
+    }
+    assert_eq!(store.query(&format!("fox {}", "zz ".repeat(1000))), [id]);
 }
 
 proptest! {
