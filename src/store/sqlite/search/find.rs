@@ -48,7 +48,10 @@ pub fn find(conn: &Connection, search: &Search<'_>) -> rusqlite::Result<Found> {
         }
     }
     match query {
-        Some(Query::Clauses(clauses)) => finder.ranked(&clauses),
+        Some(Query::Clauses(mut clauses)) => {
+            finder.expressions.keep_held(conn, &mut clauses)?;
+            finder.ranked(&clauses)
+        }
         Some(Query::Literal(text)) => {
             finder.literal = Some(text);
             finder.newest_first()
