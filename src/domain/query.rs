@@ -88,16 +88,24 @@ impl Default for Reader {
 impl Reader {
     fn take(&mut self, piece: Piece<'_>) {
         match piece {
-            Piece::Term(term) if self.left > 0 => {
-                self.left -= 1;
-                self.terms.push(term.to_owned());
-            }
+            Piece::Term(term) => self.add(term, false),
+            Piece::Pair(pair) => self.add(pair, true),
             Piece::Parts(parts) => self.parts = parts.to_vec(),
-            Piece::Border => {
-                self.close();
-                self.dense = !self.dense;
-            }
-            Piece::Single(_) | Piece::Term(_) => {}
+            Piece::End => self.close(),
+            // A query of one character is a pair's only one; in longer ones the pairs say it.
+            Piece::Single(_) => {}
+        }
+    }
+
+    /// Adds a term. A clause is of one kind of script, so that it may begin and end inside what is glued in a text.
+    fn add(&mut self, term: &str, dense: bool) {
+        if self.dense != dense {
+            self.close();
+            self.dense = dense;
+        }
+        if self.left > 0 {
+            self.left -= 1;
+            self.terms.push(term.to_owned());
         }
     }
 

@@ -19,14 +19,16 @@ const SHARP: &str = "♯";
 /// One piece of a text, in reading order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// A folded word, a symbol, or two neighbouring characters of a script without spaces.
+    /// A folded word, or a symbol.
     Term(&'a str),
     /// The folded parts of the word of mixed case just emitted (`get`, `user` and `name` of `getUserName`).
     Parts(&'a [String]),
-    /// A character of a script without spaces, so that one alone can be asked for.
+    /// Two neighbouring characters of a script without spaces, or the only one of a run.
+    Pair(&'a str),
+    /// A character of such a script that also stands in pairs, so that one alone can be asked for.
     Single(char),
-    /// A border that no phrase crosses: between scripts with and without spaces.
-    Border,
+    /// The end of a run of such a script.
+    End,
 }
 
 /// Emits the pieces of `text`, which may hold anything.
@@ -128,7 +130,6 @@ fn is_dense(c: char) -> bool {
 /// Walks one chunk, run by run of one class.
 fn runs(chunk: &str, emit: &mut impl FnMut(Piece<'_>)) {
     let mut rest = chunk;
-    let mut last = Class::Gap;
     while let Some(first) = rest.chars().next() {
         let kind = class(first);
         let end = match kind {
@@ -136,27 +137,13 @@ fn runs(chunk: &str, emit: &mut impl FnMut(Piece<'_>)) {
             _ => rest.find(|c| class(c) != kind).unwrap_or(rest.len()),
         };
         let (run, after) = rest.split_at(end);
-        // A border is told once, where a dense run meets anything.
-        if kind != Class::Gap {
-            if (last == Class::Dense) != (kind == Class::Dense) {
-                emit(Piece::Border);
-            }
-            last = kind;
-        }
         match kind {
             Class::Word => word(run, after, emit),
             Class::Dense => pairs(run, emit),
             Class::Symbol => emit(Piece::Term(run)),
-            Class::Gap if last == Class::Dense => {
-                emit(Piece::Border);
-                last = Class::Gap;
-            }
             Class::Gap => {}
         }
         rest = after;
-    }
-    if last == Class::Dense {
-        emit(Piece::Border);
     }
 }
 
@@ -187,14 +174,15 @@ fn pairs(run: &str, emit: &mut impl FnMut(Piece<'_>)) {
     let (mut a, mut b) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));
     let mut alone = true;
     for c in starts {
-        emit(Piece::Term(&run[a..c]));
+        emit(Piece::Pair(&run[a..c]));
         (a, b, alone) = (b, c, false);
     }
     if alone {
-        emit(Piece::Term(&run[a..b]));
+        emit(Piece::Pair(&run[a..b]));
     } else {
         run.chars().for_each(|c| emit(Piece::Single(c)));
     }
+    emit(Piece::End);
 }
 
 fn lower(run: &str) -> String {
@@ -237,10 +225,10 @@ mod tests {
     fn terms(text: &str) -> Vec<String> {
         let mut out = Vec::new();
         split(text, &mut |piece| match piece {
-            Piece::Term(term) => out.push(term.to_owned()),
+            Piece::Term(term) | Piece::Pair(term) => out.push(term.to_owned()),
             Piece::Parts(parts) => out.push(format!("({})", parts.join(" "))),
             Piece::Single(_) => {}
-            Piece::Border => out.push("|".into()),
+            Piece::End => out.push("|".into()),
         });
         out
     }
@@ -280,13 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn dense_scripts_become_pairs_with_borders() {
-        assert_eq!(terms("用户身份"), ["|", "用户", "户身", "身份", "|"]);
-        assert_eq!(
-            terms("重跑gen-itgc后"),
-            ["|", "重跑", "|", "gen", "itgc", "|", "后", "|"]
-        );
-        assert_eq!(terms("ﾃｽﾄ"), ["|", "テス", "スト", "|"]);
+    fn dense_scripts_become_pairs() {
+        assert_eq!(terms("用户身份"), ["用户", "户身", "身份", "|"]);
+        assert_eq!(terms("重跑gen-itgc后"), ["重跑", "|", "gen", "itgc", "后", "|"]);
+        assert_eq!(terms("ﾃｽﾄ"), ["テス", "スト", "|"]);
     }
 
     #[test]

@@ -38,7 +38,8 @@ impl Expressions {
 
     /// `what` within everything that narrows; without either, the whole project.
     pub(super) fn within(&self, what: Option<&str>) -> String {
-        let mut all: Vec<&str> = what.into_iter().chain(self.narrow.iter().map(String::as_str)).collect();
+        // FTS5 advances in the first and seeks in the others; what narrows is mostly the rarer.
+        let mut all: Vec<&str> = self.narrow.iter().map(String::as_str).chain(what).collect();
         let any = format!("\"{}\"", Filter::Any.term(self.project));
         if all.is_empty() {
             all.push(&any);
@@ -76,6 +77,26 @@ impl Expressions {
             .map(|clause| self.clause(clause))
             .collect::<Vec<_>>()
             .join(" AND ")
+    }
+
+    /// Leaves out the other forms of words that the index does not hold: most are never written, and every scan would
+    /// seek each of them.
+    pub(super) fn keep_held(&self, conn: &Connection, clauses: &mut [Clause]) -> rusqlite::Result<()> {
+        let mut held = conn.prepare_cached("SELECT 1 FROM search_terms WHERE term = ?1 LIMIT 1")?;
+        for clause in clauses {
+            let mut kept = Vec::new();
+            for terms in std::mem::take(&mut clause.also) {
+                let absent = match &terms[..] {
+                    [form] => !held.exists([format!("{}{WORD}{form}", self.project)])?,
+                    _ => false,
+                };
+                if !absent {
+                    kept.push(terms);
+                }
+            }
+            clause.also = kept;
+        }
+        Ok(())
     }
 
     /// Longer words of the index that begin as the clause does.

@@ -48,7 +48,10 @@ pub fn find(conn: &Connection, search: &Search<'_>) -> rusqlite::Result<Found> {
         }
     }
     match query {
-        Some(Query::Clauses(clauses)) => finder.ranked(&clauses),
+        Some(Query::Clauses(mut clauses)) => {
+            finder.expressions.keep_held(conn, &mut clauses)?;
+            finder.ranked(&clauses)
+        }
         Some(Query::Literal(text)) => {
             finder.literal = Some(text);
             finder.newest_first()
@@ -81,6 +84,7 @@ pub fn elsewhere(conn: &Connection, search: &Search<'_>) -> rusqlite::Result<Vec
 }
 
 /// What one pass over matches gave.
+#[derive(Clone)]
 pub(super) struct Scan {
     /// Newest first.
     pub(super) ids: Vec<i64>,
@@ -193,7 +197,12 @@ impl Finder<'_> {
             if !atoms.is_empty() {
                 let any = self.expressions.within(Some(&rank::either(&atoms)));
                 let known: HashSet<i64> = order.iter().copied().collect();
-                order.extend(ranking.any(&atoms)?.into_iter().filter(|id| !known.contains(id)));
+                order.extend(
+                    ranking
+                        .any(&atoms, &matches)?
+                        .into_iter()
+                        .filter(|id| !known.contains(id)),
+                );
                 let counted = self.scan(&any, self.top, 0, COUNTED + 1)?;
                 found = counts(&counted);
                 more = counted.ids.len() > order.len() || !counted.ended;

@@ -8,12 +8,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::expression::Expressions;
-use super::find::{Finder, RANKED};
+use super::find::{Finder, RANKED, Scan};
 use super::terms::each_text;
 use crate::domain::query::{Clause, Piece, split};
 
-/// Most atoms of one query.
-const ATOMS: usize = 40;
+/// How many clauses are also asked for by their beginning.
+const BEGUN: usize = 8;
 /// How many of the newest matches of an atom are ranked at least.
 const LEAST: usize = 25;
 
@@ -23,6 +23,8 @@ pub(super) struct Atom {
     ways: Vec<Vec<String>>,
     /// What it is worth beside a whole clause.
     share: f64,
+    /// Whether other atoms find all that this one finds: the words of a phrase do.
+    covered: bool,
 }
 
 /// The atoms of a query: each clause; the words of a phrase; longer words with the same beginning. Words that say
@@ -30,12 +32,13 @@ pub(super) struct Atom {
 pub(super) fn atoms(finder: &Finder<'_>, clauses: &[Clause]) -> rusqlite::Result<Vec<Atom>> {
     let expressions = &finder.expressions;
     let mut atoms: Vec<Atom> = Vec::new();
-    let mut add = |expression: String, ways: Vec<Vec<String>>, share| {
-        if atoms.len() < ATOMS && !atoms.iter().any(|atom| atom.expression == expression) {
+    let mut add = |expression: String, ways: Vec<Vec<String>>, share, covered| {
+        if !atoms.iter().any(|atom| atom.expression == expression) {
             atoms.push(Atom {
                 expression,
                 ways,
                 share,
+                covered,
             });
         }
     };
@@ -47,18 +50,27 @@ pub(super) fn atoms(finder: &Finder<'_>, clauses: &[Clause]) -> rusqlite::Result
     };
     for clause in &kept {
         let ways = [&clause.terms].into_iter().chain(&clause.also).cloned().collect();
-        add(expressions.clause(clause), ways, 1.0);
+        add(expressions.clause(clause), ways, 1.0, clause.terms.len() > 1);
     }
-    for clause in &kept {
-        let longer = expressions.longer(finder.conn, clause)?;
+    for (number, clause) in kept.iter().enumerate() {
+        let longer = if number < BEGUN {
+            expressions.longer(finder.conn, clause)?
+        } else {
+            Vec::new()
+        };
         if !longer.is_empty() {
             let ways: Vec<Vec<String>> = longer.into_iter().map(|word| vec![word]).collect();
-            add(any_of(expressions, &ways), ways, 0.4);
+            add(any_of(expressions, &ways), ways, 0.4, false);
         }
         if clause.terms.len() > 1 {
             for term in &clause.terms {
                 let ways = vec![vec![term.clone()]];
-                add(any_of(expressions, &ways), ways, if clause.dense { 0.3 } else { 0.5 });
+                add(
+                    any_of(expressions, &ways),
+                    ways,
+                    if clause.dense { 0.3 } else { 0.5 },
+                    false,
+                );
             }
         }
     }
@@ -72,7 +84,8 @@ fn any_of(expressions: &Expressions, ways: &[Vec<String>]) -> String {
 
 /// The expression for any of the atoms.
 pub(super) fn either(atoms: &[Atom]) -> String {
-    let expressions: Vec<&str> = atoms.iter().map(|atom| atom.expression.as_str()).collect();
+    let kept = atoms.iter().filter(|atom| !atom.covered);
+    let expressions: Vec<&str> = kept.map(|atom| atom.expression.as_str()).collect();
     format!("({})", expressions.join(" OR "))
 }
 
@@ -133,14 +146,19 @@ impl<'a> Ranking<'a> {
     }
 
     /// The best of the newest matches of each atom, ordered. Each atom brings its own, so that a common word does not
-    /// crowd out the matches of a rare one.
-    pub(super) fn any(&self, atoms: &[Atom]) -> rusqlite::Result<Vec<i64>> {
+    /// crowd out the matches of a rare one. `all` are the matches of all clauses.
+    pub(super) fn any(&self, atoms: &[Atom], all: &Scan) -> rusqlite::Result<Vec<i64>> {
         let (finder, expressions) = (self.finder, &self.finder.expressions);
         let each = (RANKED / atoms.len()).max(LEAST);
         let mut pool: HashMap<i64, Vec<usize>> = HashMap::new();
         let mut reach = Vec::new();
         for (number, atom) in atoms.iter().enumerate() {
-            let found = finder.scan(&expressions.within(Some(&atom.expression)), finder.top, 0, each)?;
+            let found = if number == 0 && self.clauses.len() == 1 {
+                // The whole of the only clause was looked for already, and a phrase of common words costs most.
+                all.clone()
+            } else {
+                finder.scan(&expressions.within(Some(&atom.expression)), finder.top, 0, each)?
+            };
             for id in &found.ids {
                 pool.entry(*id).or_default().push(number);
             }
@@ -164,7 +182,7 @@ impl<'a> Ranking<'a> {
             let mut count = scan.ids.len() as f64;
             if let (false, Some(&oldest)) = (scan.ended, scan.ids.last()) {
                 count *= newest / (newest - oldest as f64 + 1.0);
-                if !rare.is_empty() {
+                if atom.share == 1.0 && !rare.is_empty() {
                     let both = format!("{} AND ({})", atom.expression, rare.join(" OR "));
                     for id in finder
                         .scan(&expressions.within(Some(&both)), finder.top, 0, RANKED)?
@@ -218,34 +236,29 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// The terms of a record's names, in the order in which they stand.
+/// What a record is called, as terms.
 #[derive(Default)]
 struct Names {
-    scope: Vec<String>,
-    key: Vec<String>,
-    tags: Vec<Vec<String>>,
+    scope: Name,
+    key: Name,
+    tags: Vec<Name>,
 }
 
 impl Names {
     fn read(&mut self, scope: &str, key: &str, tags: &str) {
-        fill(&mut self.scope, scope);
-        fill(&mut self.key, key);
+        self.scope = Name::of(scope);
+        self.key = Name::of(key);
         self.tags.clear();
-        each_text(tags, |tag| {
-            let mut terms = Vec::new();
-            fill(&mut terms, tag);
-            self.tags.push(terms);
-        });
+        each_text(tags, |tag| self.tags.push(Name::of(tag)));
     }
 
     /// What it is worth that `terms` stand here: most as the whole key, nothing in no name.
     fn place(&self, terms: &[String]) -> f64 {
-        let within = |names: &[String]| names.windows(terms.len()).any(|window| window == terms);
-        if self.key == terms {
+        if self.key.terms == terms {
             5.0
-        } else if within(&self.key) || self.tags.iter().any(|tag| tag == terms) {
+        } else if self.key.holds(terms) || self.tags.iter().any(|tag| tag.terms == terms) {
             3.0
-        } else if self.tags.iter().any(|tag| within(tag)) || within(&self.scope) {
+        } else if self.tags.iter().any(|tag| tag.holds(terms)) || self.scope.holds(terms) {
             2.0
         } else {
             0.0
@@ -253,12 +266,27 @@ impl Names {
     }
 }
 
-fn fill(terms: &mut Vec<String>, text: &str) {
-    terms.clear();
-    split(text, &mut |piece| match piece {
-        Piece::Term(term) => terms.push(term.to_owned()),
-        // The parts stand after the word; as a phrase they are found all the same.
-        Piece::Parts(parts) => terms.extend(parts.iter().cloned()),
-        Piece::Single(_) | Piece::Border => {}
-    });
+/// One name: its terms in order, and the parts of its words of mixed case.
+#[derive(Default)]
+struct Name {
+    terms: Vec<String>,
+    parts: Vec<String>,
+}
+
+impl Name {
+    fn of(text: &str) -> Self {
+        let mut name = Self::default();
+        split(text, &mut |piece| match piece {
+            Piece::Term(term) | Piece::Pair(term) => name.terms.push(term.to_owned()),
+            Piece::Parts(parts) => name.parts.extend_from_slice(parts),
+            Piece::Single(_) | Piece::End => {}
+        });
+        name
+    }
+
+    fn holds(&self, terms: &[String]) -> bool {
+        [&self.terms, &self.parts]
+            .into_iter()
+            .any(|all| all.windows(terms.len()).any(|window| window == terms))
+    }
 }

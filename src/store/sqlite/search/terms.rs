@@ -133,7 +133,7 @@ impl Line {
             project,
         } = self;
         split(text, &mut |piece| match piece {
-            Piece::Term(term) => {
+            Piece::Term(term) | Piece::Pair(term) => {
                 out.push_str(prefix);
                 out.push_str(term);
             }
@@ -147,7 +147,7 @@ impl Line {
             Piece::Single(c) => {
                 singles.insert(c);
             }
-            Piece::Border => {}
+            Piece::End => {}
         });
     }
 
