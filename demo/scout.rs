@@ -9,6 +9,7 @@ mod board;
 mod client;
 mod paper;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use clap::Parser;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use answers::{HandedOver, Remembered, Written};
+use answers::{HandedOver, Pin, Remembered, Written};
 use assess::{Assessment, Listing, Verdict, assess};
 use board::{Board, Reply};
 use client::{Failure, Options, Session};
@@ -229,6 +230,9 @@ impl Scout<'_> {
 
     async fn show_corrections(&mut self) -> Result<(), Failure> {
         self.paper.section("What was corrected stays on record");
+        if !self.assessed.values().any(|assessed| assessed.corrected) {
+            self.paper.line("nothing was");
+        }
         for assessed in self.assessed.values().filter(|assessed| assessed.corrected) {
             let pin = &assessed.record.pin;
             let history: History = self
@@ -252,73 +256,80 @@ impl Scout<'_> {
         Ok(())
     }
 
+    /// Pins everything that the reader has to decide on: favourites first, then the reserve, what was corrected
+    /// away, and the rate limit to keep to.
     async fn hand_over(&mut self, rate_limit: &Written) -> Result<(), Failure> {
         let mut best: Vec<&Assessed> = self
             .assessed
             .values()
-            .filter(|a| a.assessment.verdict < Verdict::Pass)
+            .filter(|assessed| assessed.assessment.verdict < Verdict::Pass)
             .collect();
-        best.sort_by_key(|a| (a.assessment.verdict, std::cmp::Reverse(a.assessment.score)));
-        let ids = |verdict| -> Vec<String> {
+        best.sort_by_key(|assessed| (assessed.assessment.verdict, Reverse(assessed.assessment.score)));
+        let of = |verdict: Verdict| {
             best.iter()
-                .filter(|a| a.assessment.verdict == verdict)
-                .map(|a| a.listing.id.to_string())
-                .collect()
+                .copied()
+                .filter(move |assessed| assessed.assessment.verdict == verdict)
         };
-        let (pursue, reserve) = (ids(Verdict::Pursue), ids(Verdict::Maybe));
-        let corrected: Vec<&Assessed> = self.assessed.values().filter(|assessed| assessed.corrected).collect();
+        let (pursue, reserve) = (
+            of(Verdict::Pursue).collect::<Vec<_>>(),
+            of(Verdict::Maybe).collect::<Vec<_>>(),
+        );
+        let fallen: Vec<&Assessed> = self
+            .assessed
+            .values()
+            .filter(|assessed| assessed.corrected && assessed.assessment.verdict >= Verdict::Pass)
+            .collect();
 
-        let mut next_steps: Vec<String> = pursue
-            .iter()
-            .map(|id| format!("Draft a proposal for listing {id}."))
-            .collect();
-        next_steps.push(format!(
-            "If one falls through, look at the reserve: {}.",
-            reserve.join(", ")
-        ));
+        let mut next_steps: Vec<String> = Vec::new();
+        for Assessed { listing, .. } in &pursue {
+            next_steps.push(format!("Draft a proposal for listing {}.", listing.id));
+        }
+        if !reserve.is_empty() {
+            next_steps.push(format!("If one falls through, look at the reserve: {}.", ids(&reserve)));
+        }
         next_steps
-            .push("Keep to source/boards-example/rate-limit on the board, and report whether it held.".to_owned());
-        let mut open_questions: Vec<String> = best
-            .iter()
-            .filter(|a| a.assessment.verdict == Verdict::Pursue && a.listing.client.rating.is_none())
-            .map(|a| {
-                format!(
-                    "Why has nobody rated the client of {} after {} hires?",
-                    a.listing.id, a.listing.client.hires
-                )
-            })
-            .collect();
+            .push("On the board, keep to source/boards-example/rate-limit, and report whether it held.".to_owned());
+
+        let mut open_questions: Vec<String> = Vec::new();
+        for Assessed {
+            listing: Listing { id, client, .. },
+            ..
+        } in &pursue
+        {
+            if client.rating.is_none() {
+                open_questions.push(format!(
+                    "Why has nobody rated the client of {id} after {} hires?",
+                    client.hires
+                ));
+            }
+        }
         open_questions.push("Is the board's rate limit what its notice says? It was never measured.".to_owned());
 
+        let (listings, pages, about) = (self.listings, self.pages, self.assessed.len());
+        let mut summary = format!(
+            "Read {listings} listings on {pages} pages; {about} are about price monitoring. Worth a proposal, by rate, \
+             client and clarity of scope: {}.",
+            if pursue.is_empty() {
+                "none".to_owned()
+            } else {
+                ids(&pursue)
+            }
+        );
+        if !fallen.is_empty() {
+            summary += &format!(" No longer, since the client corrected the rate: {}.", ids(&fallen));
+        }
+        summary += " What each listing says is under listing/<id>/summary.";
+
         let shortlist = self.options.write("shortlist.md", &shortlist(&best))?;
-        let pins: Vec<Value> = best
+        let pins: Vec<&Pin> = best
             .iter()
-            .chain(&corrected)
-            .map(|assessed| &assessed.record)
-            .chain([rate_limit])
-            .map(|record| json!(record.pin))
+            .chain(&fallen)
+            .map(|assessed| &assessed.record.pin)
+            .chain([&rate_limit.pin])
             .collect();
-        let summary = format!(
-            "Read {} listings on {} pages; {} are about price monitoring. By rate, client and clarity of scope, {} \
-             deserve a proposal. {} looked good until its client corrected the rate. What each listing says is under \
-             listing/<id>/summary.",
-            self.listings,
-            self.pages,
-            self.assessed.len(),
-            pursue.join(" and "),
-            corrected
-                .iter()
-                .map(|assessed| assessed.listing.id.to_string())
-                .collect::<Vec<_>>()
-                .join(", "),
-        );
-        let title = format!(
-            "Price monitoring on boards.example: {} to pursue, {} in reserve",
-            pursue.len(),
-            reserve.len()
-        );
         let packet = json!({
-            "title": title, "summary": summary, "next_steps": next_steps, "open_questions": open_questions,
+            "title": format!("Price monitoring on boards.example: {} to pursue, {} in reserve", pursue.len(), reserve.len()),
+            "summary": summary, "next_steps": next_steps, "open_questions": open_questions,
             "files_touched": [shortlist], "refs": pins, "to_agent": "executor",
         });
         let answer: HandedOver = self.session.call("handoff", packet).await?;
@@ -419,6 +430,14 @@ impl Scout<'_> {
 
 fn address(id: u32) -> String {
     format!("{BOARD}/{id}")
+}
+
+fn ids(assessed: &[&Assessed]) -> String {
+    let ids: Vec<String> = assessed
+        .iter()
+        .map(|assessed| assessed.listing.id.to_string())
+        .collect();
+    ids.join(", ")
 }
 
 /// The same shortlist for a person.
