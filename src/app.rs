@@ -15,7 +15,7 @@ pub use error::AppError;
 
 use crate::config::Config;
 use crate::domain::handoff::place::Cwd;
-use crate::domain::{Actor, Agent, Home, Owner, Session, Time};
+use crate::domain::{Actor, Agent, Home, Invalid, Owner, Project, Session, Time, Workspace};
 use crate::store::Store;
 
 /// One process's way to a store. Clones are not needed: share it.
@@ -40,6 +40,26 @@ pub struct Caller {
     pub home: Home,
     /// In which directory it works.
     pub cwd: Option<Cwd>,
+}
+
+impl Caller {
+    /// An agent in the default project, without session, owner or directory.
+    ///
+    /// # Errors
+    /// When `agent` is no name.
+    pub fn new(agent: &str) -> Result<Self, Invalid> {
+        Ok(Self {
+            agent: Agent::new(agent)?,
+            session: None,
+            owner: None,
+            root: false,
+            home: Home {
+                workspace: Workspace::new("default")?,
+                project: Project::new("default")?,
+            },
+            cwd: None,
+        })
+    }
 }
 
 impl App {

@@ -109,6 +109,29 @@ pub struct Config {
 }
 
 impl Config {
+    /// The defaults, on the database file at `path`, in no particular directory.
+    ///
+    /// # Errors
+    /// When the path is a folder or no Unicode.
+    pub fn at(path: impl AsRef<Path>) -> Result<Self, Invalid> {
+        let path = path.as_ref();
+        let text = path
+            .to_str()
+            .ok_or_else(|| Invalid::new("path", "no Unicode", "a path that is"))?;
+        let flags = Flags {
+            db: Some(text.to_owned()),
+            ..Flags::default()
+        };
+        let around = Surroundings {
+            cwd: std::env::current_dir().unwrap_or_default(),
+            ..Surroundings::default()
+        };
+        Ok(Self {
+            cwd: None,
+            ..Self::resolve(flags, &around)?
+        })
+    }
+
     /// Resolves the settings. Touches no database.
     ///
     /// # Errors

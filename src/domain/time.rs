@@ -106,11 +106,10 @@ impl Span {
 }
 
 impl fmt::Display for Span {
-    /// As an age for people: `just now`, `3 min`, `5 h`, `12 d`.
+    /// As an age for people: `3 s`, `3 min`, `5 h`, `12 d`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 / 1_000 {
-            0..=9 => f.write_str("just now"),
-            s @ 10..=59 => write!(f, "{s} s"),
+            s @ 0..=59 => write!(f, "{s} s"),
             s @ 60..=3_599 => write!(f, "{} min", s / 60),
             s @ 3_600..=172_799 => write!(f, "{} h", s / 3_600),
             s => write!(f, "{} d", s / 86_400),
@@ -147,7 +146,7 @@ mod tests {
         let age = |s: u64| Span::from_millis(s * 1_000).to_string();
         assert_eq!(
             [age(3), age(59), age(60), age(7_200), age(864_000)],
-            ["just now", "59 s", "1 min", "2 h", "10 d"]
+            ["3 s", "59 s", "1 min", "2 h", "10 d"]
         );
     }
 }

@@ -63,7 +63,7 @@ impl Seeker {
         packets.sort_by_cached_key(|packet| self.rank(packet));
     }
 
-    fn rank(&self, packet: &Packet) -> (bool, bool, Relation, (Option<u64>, Option<Reverse<u64>>)) {
+    fn rank(&self, packet: &Packet) -> impl Ord + use<> {
         let automatic = packet.origin == Origin::Automatic;
         let age = if automatic {
             (None, Some(Reverse(packet.seq)))

@@ -127,6 +127,17 @@ pub fn check(nature: Nature, path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Makes sure, inside a transaction, that the file is still one that this binary may touch.
+///
+/// # Errors
+/// When another process has brought it to a newer schema since it was opened.
+pub fn recheck(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    if schema::is_current(conn).map_err(|error| told(&error, path))? {
+        return Ok(());
+    }
+    check(schema::nature(conn).map_err(|error| told(&error, path))?, path)
+}
+
 fn open(path: &Path) -> Result<Connection, StoreError> {
     // SQLite is given no leave to create: only `place::create` does, with the right mode.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -190,6 +190,17 @@ pub enum Nature {
     Foreign,
 }
 
+/// Whether the schema is the one that this binary writes: all that most transactions need to know.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn is_current(conn: &Connection) -> rusqlite::Result<bool> {
+    let version: i64 = conn
+        .prepare_cached("PRAGMA user_version")?
+        .query_row([], |row| row.get(0))?;
+    Ok(version == VERSION)
+}
+
 /// Looks at what the file is.
 ///
 /// # Errors

@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 use super::super::{Durability, StoreError};
 use super::connection::{self, Opened};
 use super::fail::{Fail, told};
-use super::schema;
 
 /// How long the writer rests before it empties the write-ahead log.
 const IDLE: Duration = Duration::from_secs(2);
@@ -150,10 +149,7 @@ impl Worker {
             .conn
             .unchecked_transaction()
             .map_err(|error| told(&error, path))?;
-        let result = schema::nature(&moment)
-            .map_err(|error| told(&error, path))
-            .and_then(|nature| connection::check(nature, path))
-            .and_then(|()| work(&moment).map_err(|fail| fail.told(path)));
+        let result = connection::recheck(&moment, path).and_then(|()| work(&moment).map_err(|fail| fail.told(path)));
         drop(moment);
         let keep = !matches!(result, Err(StoreError::Corrupt { .. } | StoreError::Io { .. }));
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +243,7 @@ impl Writer {
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| told(&error, path))?;
-        connection::check(schema::nature(&tx).map_err(|error| told(&error, path))?, path)?;
+        connection::recheck(&tx, path)?;
         let value = work(&tx).map_err(|fail| fail.told(path))?;
         tx.commit().map_err(|error| told(&error, path))?;
         // The file may have gone between the look and the commit: then nobody will find what was written.
