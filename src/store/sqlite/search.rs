@@ -107,7 +107,7 @@ pub fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
 /// Calls `each` with every current version, oldest first.
 fn heads(conn: &Connection, mut each: impl FnMut(i64, &Indexed<'_>) -> rusqlite::Result<()>) -> rusqlite::Result<()> {
     let mut statement = conn.prepare(
-        "SELECT v.id, v.project_id, v.scope, v.key, v.tags, fold(v.private_to), c.body
+        "SELECT v.id, v.project_id, v.scope, v.key, v.tags, v.private_to, c.body
          FROM version v LEFT JOIN content c ON c.id = v.content_id
          WHERE EXISTS (SELECT 1 FROM head h WHERE h.project_id = v.project_id AND h.scope = v.scope
                        AND h.key = v.key AND h.version_id = v.id)
@@ -116,6 +116,7 @@ fn heads(conn: &Connection, mut each: impl FnMut(i64, &Indexed<'_>) -> rusqlite:
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text = |column| row.get_ref(column).map(|value| value.as_str_or_null().ok().flatten());
+        let private_to = text(5)?.map(crate::domain::name::fold);
         each(
             row.get(0)?,
             &Indexed {
@@ -123,7 +124,7 @@ fn heads(conn: &Connection, mut each: impl FnMut(i64, &Indexed<'_>) -> rusqlite:
                 scope: text(2)?.unwrap_or_default(),
                 key: text(3)?.unwrap_or_default(),
                 tags: text(4)?.unwrap_or_default(),
-                private_to: text(5)?,
+                private_to: private_to.as_deref(),
                 body: text(6)?,
             },
         )?;
