@@ -1,3 +1,4 @@
 //! Everything that is tested from outside, through the real executable.
 
 mod demo;
+mod harness;
