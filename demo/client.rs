@@ -147,7 +147,14 @@ impl Session {
         command
             .env("MEMORY_DB", &options.db)
             .env("AGENT_ID", agent)
-            .env_remove("SESSION_ID");
+            .env_remove("SESSION_ID")
+            // A variable of this client, which the server would take for a misspelt one of its own.
+            .env_remove("HANDOFF_MEMORY_BIN");
+        // The server shares our stderr. That it made a new database is news to a user with a mistyped path; here it
+        // would land in the middle of the agent's own words.
+        if env::var_os("RUST_LOG").is_none() {
+            command.env("RUST_LOG", "error");
+        }
         let transport = TokioChildProcess::new(command).map_err(|source| Failure::Start {
             path: server.clone(),
             source,

@@ -200,7 +200,7 @@ impl Executor<'_> {
             self.paper.line("an earlier run took this packet and did not finish it");
         }
         packet.show(&self.paper);
-        self.paper.field("written", format_args!("{age} ago, {created_at}"));
+        self.paper.field("age", format_args!("{age} (written {created_at})"));
         let Changes { total, by_author } = changes_since;
         self.paper.field(
             "since then",
