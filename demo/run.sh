@@ -37,6 +37,8 @@ if [[ -z ${MEMORY_DB:-} ]]; then
   own=$(mktemp -d "${TMPDIR:-/tmp}/handoff-memory-demo.XXXXXX")
   trap 'rm -rf "$own"' EXIT
   export MEMORY_DB=$own/memory.db
+elif [[ $MEMORY_DB != [/~]* ]]; then
+  export MEMORY_DB=$PWD/$MEMORY_DB
 fi
 
 echo '$ scout'

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a user would have in `MEMORY_DB`; the run's own folder is printed as this one.
-const FOLDER: &str = "/tmp/handoff-memory-demo";
+/// The folder of `MEMORY_DB` in the transcript; each run has one of its own.
+const FOLDER: &str = "/home/you/demo";
 
 /// Settings of whoever runs the tests must not reach the demo.
 const SETTINGS: [&str; 12] = [
