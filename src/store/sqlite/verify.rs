@@ -81,7 +81,7 @@ impl<'a> Check<'a> {
     /// One more row was checked.
     fn count(&mut self) {
         self.report.checked += 1;
-        if self.report.checked % CHUNK as u64 == 0 {
+        if self.report.checked.is_multiple_of(CHUNK as u64) {
             (self.progress)(self.report.checked.min(self.total), self.total);
         }
     }
