@@ -12,9 +12,11 @@ mod outcomes;
 mod packets;
 mod replay;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod versions;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use self::rows::{Bits, Walk};
 use crate::domain::fault::Report;
@@ -54,7 +56,11 @@ pub fn verify(
             |row| row.get(0),
         )
         .unwrap_or(0);
-    let total = u64::try_from(entries).unwrap_or(0) + size("version") + size("handoff") + size("outcome");
+    let total = ["version", "handoff", "outcome"]
+        .iter()
+        .fold(u64::try_from(entries).unwrap_or(0), |sum, table| {
+            sum.saturating_add(size(table))
+        });
     let mut check = Check {
         conn,
         report: Report::default(),
@@ -102,15 +108,18 @@ impl<'a> Check<'a> {
     }
 
     fn search(&mut self) {
-        let found = self
-            .conn
-            .unchecked_transaction()
-            .and_then(|moment| super::search::check(&moment));
+        let found = self.conn.unchecked_transaction().and_then(|moment| {
+            let mismatch = super::search::check(&moment)?.map(|mismatch| (mismatch.version_id, mismatch.what));
+            match mismatch {
+                None => unlisted(&moment),
+                found => Ok(found),
+            }
+        });
         match found {
             Ok(None) => {}
-            Ok(Some(mismatch)) => {
-                let place = self.version_place(mismatch.version_id);
-                self.note("search", place, mismatch.what);
+            Ok(Some((version, what))) => {
+                let place = self.version_place(version);
+                self.note("search", place, what);
             }
             Err(error) => self.unreadable("the search index", &error),
         }
@@ -141,4 +150,25 @@ impl<'a> Check<'a> {
             }
         }
     }
+}
+
+/// The first version that is in only one of the heads and FTS5's own list of what it has indexed. One that is not in
+/// that list could not be taken out of the index again.
+fn unlisted(moment: &Connection) -> rusqlite::Result<Option<(i64, &'static str)>> {
+    let first = |sql: &str| moment.query_row(sql, [], |row| row.get(0)).optional();
+    if let Some(version) = first(
+        "SELECT version_id FROM head h WHERE NOT EXISTS (SELECT 1 FROM search_docsize d WHERE d.id = h.version_id) LIMIT 1",
+    )? {
+        return Ok(Some((version, "is current and not in the search index's list")));
+    }
+    let listed = moment.query_row(
+        "SELECT (SELECT count(*) FROM search_docsize) = (SELECT count(*) FROM head)",
+        [],
+        |row| row.get(0),
+    )?;
+    if listed {
+        return Ok(None);
+    }
+    let stray = first("SELECT id FROM search_docsize WHERE id NOT IN (SELECT version_id FROM head) LIMIT 1")?;
+    Ok(stray.map(|version| (version, "is in the search index's list and not current")))
 }

@@ -107,14 +107,18 @@ struct At {
 fn ledger(check: &mut Check, project: &Project, store: Option<&str>) -> rusqlite::Result<()> {
     let conn = check.conn;
     // The end is fixed first: what is appended meanwhile is the next check's.
-    let end: i64 = conn.query_row(
-        "SELECT coalesce(max(seq), 0) FROM ledger WHERE project_id = ?1",
+    let (start, end): (i64, i64) = conn.query_row(
+        "SELECT coalesce(min(seq), 1), coalesce(max(seq), 0) FROM ledger WHERE project_id = ?1",
         [project.id],
-        |row| row.get(0),
+        |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     if end == 0 {
         check.note("project", project.place(), "it has no ledger");
         return Ok(());
+    }
+    if start < 1 {
+        let place = format!("{} entry {start}", project.place());
+        check.note("ledger_gap", place, "it stands before the first entry");
     }
     let mut at = At {
         seq: 0,

@@ -1,5 +1,7 @@
 //! Reading rows that may hold anything.
 
+use std::collections::HashMap;
+
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
@@ -104,44 +106,44 @@ impl Cells<'_> {
     }
 }
 
-/// A set of row numbers from 1 to a bound.
+/// A set of row numbers from 1 to a bound, in pages of 64 words, so that one number far off costs one page.
 pub struct Bits {
-    words: Vec<u64>,
+    pages: HashMap<u64, Box<[u64; 64]>>,
     bound: u64,
 }
-
-/// Row numbers are given one by one, so that one past this stands for damage and not for a large store.
-const LARGEST: u64 = 1 << 34;
 
 impl Bits {
     /// An empty set of numbers up to `bound`.
     pub fn up_to(bound: u64) -> Self {
-        let bound = bound.min(LARGEST);
         Self {
-            words: vec![0; usize::try_from(bound / 64 + 1).unwrap_or(0)],
+            pages: HashMap::new(),
             bound,
         }
     }
 
     /// Puts a number in; one past the bound is left out.
     pub fn put(&mut self, number: i64) {
-        if let Some((word, bit)) = self.place(number) {
-            self.words[word] |= bit;
+        if let Some(number) = u64::try_from(number).ok().filter(|number| *number <= self.bound) {
+            let page = self.pages.entry(number / 4_096).or_insert_with(|| Box::new([0; 64]));
+            page[word(number)] |= 1 << (number % 64);
         }
     }
 
     /// Whether a number is in. One past the bound counts as in: it came later.
     pub fn has(&self, number: i64) -> bool {
-        match self.place(number) {
-            Some((word, bit)) => self.words[word] & bit != 0,
-            None => u64::try_from(number).is_ok_and(|number| number > self.bound && number <= LARGEST),
-        }
+        u64::try_from(number).is_ok_and(|number| {
+            number > self.bound
+                || self
+                    .pages
+                    .get(&(number / 4_096))
+                    .is_some_and(|page| page[word(number)] & 1 << (number % 64) != 0)
+        })
     }
+}
 
-    fn place(&self, number: i64) -> Option<(usize, u64)> {
-        let number = u64::try_from(number).ok().filter(|number| *number <= self.bound)?;
-        Some((usize::try_from(number / 64).ok()?, 1 << (number % 64)))
-    }
+/// Where in its page the word of a number stands.
+fn word(number: u64) -> usize {
+    (number / 64 % 64) as usize
 }
 
 #[cfg(test)]
@@ -157,6 +159,8 @@ mod tests {
             [0, 1, 2, 129, 130, 131, -1].map(|n| bits.has(n)),
             [false, true, false, false, true, true, false]
         );
-        assert!(!Bits::up_to(u64::MAX >> 30).has(i64::MAX));
+        let mut far = Bits::up_to(u64::MAX >> 1);
+        far.put(i64::MAX);
+        assert!(far.has(i64::MAX) && !far.has(i64::MAX - 1) && !far.has(0));
     }
 }

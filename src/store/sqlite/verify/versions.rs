@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Check;
 use super::rows::{Cells, Walk, Wrong};
+use crate::domain::canonical::canonical;
 use crate::domain::ledger::Kind;
 use crate::domain::record::{Address, VersionBody, version_subject};
 use crate::domain::{Confidence, Hash, Key, Opinion, Scope};
@@ -64,7 +65,8 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
     }
     let tags: Vec<String> = serde_json::from_str(&tags_text).map_err(|_| "its tags are no list of texts".to_owned())?;
     let meta: Option<Value> = meta_text
-        .map(|meta| serde_json::from_str(&meta))
+        .as_deref()
+        .map(serde_json::from_str)
         .transpose()
         .map_err(|_| "its meta is no JSON".to_owned())?;
     let body = VersionBody {
@@ -89,6 +91,13 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
     }
     if serde_json::to_string(&tags).unwrap_or_default() != tags_text {
         check.note("version", &place, "its tags are not in compact form");
+    }
+    // The hash covers what meta says and not how it is written.
+    if let (Some(meta), Some(text)) = (&meta, meta_text)
+        && meta.to_string() != text
+        && canonical(meta) != text
+    {
+        check.note("version", &place, "its meta is not in compact form");
     }
     let before = cells.maybe(21)?;
     match before {
