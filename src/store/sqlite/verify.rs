@@ -144,7 +144,9 @@ impl<'a> Check<'a> {
         let mut last = i64::MIN;
         loop {
             match walk.chunk(self, last, &mut each) {
-                Ok(Some(next)) => last = next,
+                Ok(Some(next)) if next > last => last = next,
+                // A damaged tree may lead back to where the walk was before.
+                Ok(Some(_)) => return self.note("unreadable", walk.name, "its rows are not in order"),
                 Ok(None) => return,
                 Err(error) => return self.unreadable(walk.name, &error),
             }

@@ -134,8 +134,13 @@ fn ledger(check: &mut Check, project: &Project, store: Option<&str>) -> rusqlite
         )?;
         let mut rows = statement.query(params![project.id, at.seq, end, CHUNK as i64])?;
         while let Some(row) = rows.next()? {
-            let seq = row.get(0)?;
+            let seq: i64 = row.get(0)?;
             let place = format!("{} entry {seq}", project.place());
+            if seq <= at.seq {
+                // A damaged tree may lead back to where the walk was before.
+                check.note("unreadable", &place, format!("it follows entry {}", at.seq));
+                return Ok(());
+            }
             if seq != at.seq + 1 {
                 check.note("ledger_gap", &place, format!("it follows entry {}", at.seq));
             }

@@ -81,11 +81,28 @@ fn heads(check: &mut Check) -> rusqlite::Result<()> {
             next = Some(key);
         }
         drop(rows);
-        if next.is_none() {
-            return Ok(());
+        match (&next, &last) {
+            (None, _) => return Ok(()),
+            // A damaged tree may lead back to where the walk was before.
+            (Some(next), Some(last)) if order(next) <= order(last) => {
+                check.note("unreadable", "current versions", "its rows are not in order");
+                return Ok(());
+            }
+            _ => last = next,
         }
-        last = next;
     }
+}
+
+/// A key in the order in which SQLite keeps it: nothing, numbers, texts, bytes.
+fn order(key: &(Value, Value, Value)) -> [(u8, f64, &[u8]); 3] {
+    let one = |value| match value {
+        &Value::Null => (0, 0.0, &[][..]),
+        &Value::Integer(number) => (1, number as f64, &[][..]),
+        &Value::Real(number) => (1, number, &[][..]),
+        Value::Text(text) => (2, 0.0, text.as_bytes()),
+        Value::Blob(bytes) => (3, 0.0, bytes.as_slice()),
+    };
+    [one(&key.0), one(&key.1), one(&key.2)]
 }
 
 fn shown(value: &Value) -> String {
