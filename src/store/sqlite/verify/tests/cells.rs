@@ -171,6 +171,30 @@ fn tried(cells: &[Value]) -> Vec<usize> {
 }
 
 #[test]
+fn the_page_on_the_format_lists_every_column() {
+    let page = include_str!("../../../../../docs/format.md");
+    let told: Vec<(String, String)> = page
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("- `")?
+                .split_once('(')?
+                .1
+                .split_once(")`")
+                .map(|(names, _)| (line, names))
+        })
+        .flat_map(|(line, names)| {
+            let table = line[3..].split('(').next().unwrap_or_default();
+            names.split(", ").map(move |name| (table.to_owned(), name.to_owned()))
+        })
+        .collect();
+    let mut columns = columns(&Place::copy().loose());
+    let mut sorted = told;
+    sorted.sort();
+    columns.sort();
+    assert_eq!(sorted, columns);
+}
+
+#[test]
 fn a_change_of_any_one_cell_is_found() {
     let place = Place::copy();
     let conn = place.loose();
