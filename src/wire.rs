@@ -368,6 +368,9 @@ pub struct Resumed {
     /// With `peek`: what a bare resume could take, the first to take first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<Vec<Packet>>,
+    /// How many those are, when more than are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets_total: Option<u64>,
     /// How many packets a bare resume could take now.
     pub waiting: u64,
     /// What there is beside.
@@ -433,6 +436,9 @@ pub struct Recorded {
     pub outcome: String,
     /// The versions whose confidence moved.
     pub moved: Vec<Moved>,
+    /// How many those are, when more than are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_total: Option<u64>,
     /// The packet that was reported about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet: Option<PacketState>,

@@ -75,6 +75,24 @@ pub fn announce<I: JsonSchema, O: JsonSchema>(announced: &Announced) -> Tool {
         .with_annotations(hints)
 }
 
+/// How many bytes something takes as compact JSON.
+pub fn size(answer: &impl Serialize) -> usize {
+    serde_json::to_string(answer).map_or(0, |text| text.len())
+}
+
+/// Drops entries from the end of a list until it takes at most `room` bytes, keeping at least one; says whether any went.
+pub fn shorten<T: Serialize>(list: &mut Vec<T>, room: usize) -> bool {
+    let mut taken = 0;
+    let fitting = list.iter().take_while(|entry| {
+        taken += size(entry) + 1;
+        taken <= room
+    });
+    let kept = fitting.count().max(1);
+    let shorter = kept < list.len();
+    list.truncate(kept);
+    shorter
+}
+
 /// What an answer may take of values before it starts to cut, in bytes: with everything else in it, it stays under
 /// [`limits::ANSWER_BYTES`].
 pub const VALUES: usize = limits::ANSWER_BYTES * 5 / 8;

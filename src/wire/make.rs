@@ -267,6 +267,7 @@ fn with_queue(queue: &Queue, more: Vec<String>) -> Resumed {
         refs: None,
         stale: None,
         packets: None,
+        packets_total: None,
         waiting: queue.waiting,
         elsewhere: Elsewhere {
             others: queue.others,
@@ -319,7 +320,11 @@ pub fn peeked(peeked: &seen::Peeked, home: &Home, more: Vec<String>) -> Resumed 
     let mut answer = with_queue(&peeked.queue, more);
     match &peeked.one {
         Some(found) => in_hands(&mut answer, found, home),
-        None => answer.packets = Some(peeked.packets.iter().map(|seen| listed(seen, home)).collect()),
+        None => {
+            let packets: Vec<Packet> = peeked.packets.iter().map(|seen| listed(seen, home)).collect();
+            answer.packets_total = total(peeked.queue.waiting, packets.len());
+            answer.packets = Some(packets);
+        }
     }
     answer
 }
@@ -332,6 +337,7 @@ pub fn recorded(new: &NewOutcome, recorded: &seen::Recorded, more: Vec<String>) 
         moved: recorded
             .moved
             .iter()
+            .take(limits::ANSWER_LIST)
             .map(|moved| Moved {
                 scope: moved.at.scope.to_string(),
                 key: moved.at.key.to_string(),
@@ -341,6 +347,10 @@ pub fn recorded(new: &NewOutcome, recorded: &seen::Recorded, more: Vec<String>) 
                 superseded: flag(moved.superseded),
             })
             .collect(),
+        moved_total: total(
+            recorded.moved.len() as u64,
+            recorded.moved.len().min(limits::ANSWER_LIST),
+        ),
         packet: recorded.packet.as_ref().map(|packet| PacketState {
             id: packet.id.to_string(),
             state: packet.state.as_str().to_owned(),
