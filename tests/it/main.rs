@@ -1,4 +1,5 @@
 //! Everything that is tested from outside, through the real executable.
 
 mod demo;
+mod handoffs;
 mod harness;
