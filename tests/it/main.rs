@@ -2,4 +2,5 @@
 
 mod demo;
 mod handoffs;
+mod handoffs_more;
 mod harness;
