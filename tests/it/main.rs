@@ -4,3 +4,4 @@ mod demo;
 mod handoffs;
 mod handoffs_more;
 mod harness;
+mod outcomes;
