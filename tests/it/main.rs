@@ -5,3 +5,4 @@ mod handoffs;
 mod handoffs_more;
 mod harness;
 mod outcomes;
+mod search;
