@@ -6,3 +6,5 @@ mod handoffs_more;
 mod harness;
 mod outcomes;
 mod search;
+mod security;
+mod tamper;
