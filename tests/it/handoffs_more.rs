@@ -402,7 +402,7 @@ fn h06_what_is_anothers_or_taken_or_ended_is_not_superseded() {
     let mut scout = place.agent("scout");
     let mut codex = place.agent("codex");
     let old = id(&scout.hand_off("old", json!({"next_steps": ["x"]})));
-    let mut refused = |server: &mut Server, supersedes: &str, code: &str| {
+    let refused = |server: &mut Server, supersedes: &str, code: &str| {
         let entries = place.count("SELECT count(*) FROM ledger");
         let new = json!({"title": "new", "summary": "s", "next_steps": ["x"], "supersedes": supersedes});
         server.refuse("handoff", new, code);
