@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Options {
     /// The memory that both agents share: an SQLite file, made when it is not there
     #[arg(long, env = "MEMORY_DB", value_name = "FILE")]
-    pub db: PathBuf,
+    db: PathBuf,
     /// The handoff-memory program [default: HANDOFF_MEMORY_BIN, else the one that cargo built beside this example]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
@@ -40,14 +40,20 @@ pub struct Options {
 }
 
 impl Options {
+    /// The memory's absolute path, `~` expanded as the server does it.
+    pub fn memory(&self) -> Result<PathBuf, Failure> {
+        let path = match (self.db.strip_prefix("~"), env::home_dir()) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.db.clone(),
+        };
+        std::path::absolute(&path).map_err(|source| Failure::File { path, source })
+    }
+
     /// Writes one file for people, and returns its absolute path: what a packet says about files must hold in
     /// another working directory too.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
-        let folder = match (&self.out, self.db.parent()) {
-            (Some(out), _) => out.as_path(),
-            (None, Some(parent)) if !parent.as_os_str().is_empty() => parent,
-            (None, _) => Path::new("."),
-        };
+        let memory = self.memory()?;
+        let folder = self.out.as_deref().or(memory.parent()).unwrap_or(Path::new("."));
         let write = || -> io::Result<PathBuf> {
             std::fs::create_dir_all(folder)?;
             let path = folder.canonicalize()?.join(name);
@@ -145,9 +151,16 @@ impl Session {
         // Both agents may have been started from one shell: a session id from there would make them one session,
         // and a session is never handed its own packet.
         command
-            .env("MEMORY_DB", &options.db)
+            .env("MEMORY_DB", options.memory()?)
             .env("AGENT_ID", agent)
-            .env_remove("SESSION_ID");
+            .env_remove("SESSION_ID")
+            // A variable of this client, which the server would take for a misspelt one of its own.
+            .env_remove("HANDOFF_MEMORY_BIN");
+        // The server shares our stderr. That it made a new database is news to a user with a mistyped path; here it
+        // would land in the middle of the agent's own words.
+        if env::var_os("RUST_LOG").is_none() {
+            command.env("RUST_LOG", "error");
+        }
         let transport = TokioChildProcess::new(command).map_err(|source| Failure::Start {
             path: server.clone(),
             source,

@@ -1,7 +1,7 @@
 //! The second agent of the demo: it knows nothing but the memory, resumes what was handed over, notices what has
 //! changed since, acts, reports how it went and hands back.
 //!
-//! `MEMORY_DB=demo.db cargo run --example executor`, after the other one: `scout.rs`.
+//! `MEMORY_DB=~/demo.db cargo run --example executor`, after the other one: `scout.rs`.
 
 mod answers;
 mod board;
@@ -181,7 +181,7 @@ impl Executor<'_> {
             .title(AGENT, "knows only the memory, resumes, acts, reports, hands back");
         self.paper.field("server", self.session.greeting());
         self.paper
-            .line(format_args!("memory     {}", self.options.db.display()));
+            .line(format_args!("memory     {}", self.options.memory()?.display()));
 
         self.paper.section("Resume");
         let resumed: Resumed = self.session.call("resume", json!({})).await?;
@@ -200,7 +200,7 @@ impl Executor<'_> {
             self.paper.line("an earlier run took this packet and did not finish it");
         }
         packet.show(&self.paper);
-        self.paper.field("written", format_args!("{age} ago, {created_at}"));
+        self.paper.field("age", format_args!("{age} (written {created_at})"));
         let Changes { total, by_author } = changes_since;
         self.paper.field(
             "since then",

@@ -29,11 +29,16 @@ if [[ -z $server || -z $scout || -z $executor ]]; then
   exit 1
 fi
 
+# This script names the server itself, and the server takes the variable for a misspelt one of its own.
+unset HANDOFF_MEMORY_BIN
+
 own=''
 if [[ -z ${MEMORY_DB:-} ]]; then
   own=$(mktemp -d "${TMPDIR:-/tmp}/handoff-memory-demo.XXXXXX")
   trap 'rm -rf "$own"' EXIT
   export MEMORY_DB=$own/memory.db
+elif [[ $MEMORY_DB != [/~]* ]]; then
+  export MEMORY_DB=$PWD/$MEMORY_DB
 fi
 
 echo '$ scout'

@@ -1,7 +1,7 @@
 //! The first agent of the demo: it reads a job board, remembers what it finds, corrects itself, hands its work
 //! over, and learns something afterwards that its packet does not say.
 //!
-//! `MEMORY_DB=demo.db cargo run --example scout`, then the other one: `executor.rs`.
+//! `MEMORY_DB=~/demo.db cargo run --example scout`, then the other one: `executor.rs`.
 
 mod answers;
 mod assess;
@@ -115,7 +115,7 @@ impl Scout<'_> {
         self.paper.title(AGENT, "reads a job board, remembers, hands over");
         self.paper.field("server", self.session.greeting());
         self.paper
-            .line(format_args!("memory     {}", self.options.db.display()));
+            .line(format_args!("memory     {}", self.options.memory()?.display()));
         let rate_limit = self.crawl().await?;
         self.show_corrections().await?;
         self.hand_over(&rate_limit).await?;

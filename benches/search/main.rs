@@ -145,7 +145,13 @@ fn run(size: u64, &(name, create, ours): &(&str, &str, bool), pragmas: &[String]
         "ours" => {
             large_value(&conn, id + 1)?;
             whole_searches(&conn)?;
-            raw_searches(&conn, name, ours)
+            raw_searches(&conn, name, ours)?;
+            let start = Instant::now();
+            let whole = conn.transaction()?;
+            search::rebuild(&whole)?;
+            whole.commit()?;
+            println!("rebuild {:.1} s", start.elapsed().as_secs_f64());
+            Ok(())
         }
         _ => raw_searches(&conn, name, ours),
     }

@@ -1,7 +1,6 @@
 //! Running a search: which records match, in which order, page by page, with bounded work.
 
-use std::collections::HashSet;
-use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -72,9 +71,9 @@ pub fn elsewhere(conn: &Connection, search: &Search<'_>) -> rusqlite::Result<Vec
     let mut scope_of = conn.prepare_cached("SELECT scope FROM version WHERE id = ?1")?;
     let mut counts: HashMap<String, usize> = HashMap::new();
     for id in find(conn, &wider)?.hits {
-        match counts.entry(scope_of.query_row([id], |row| row.get(0))?) {
-            Entry::Occupied(mut count) => *count.get_mut() += 1,
-            Entry::Vacant(first) => drop(first.insert(1)),
+        let scope: Option<String> = scope_of.query_row([id], |row| row.get(0)).optional()?;
+        if let Some(scope) = scope {
+            *counts.entry(scope).or_default() += 1;
         }
     }
     let mut counts: Vec<_> = counts.into_iter().collect();

@@ -36,13 +36,15 @@ fn pages_neither_repeat_nor_skip() {
         hits.dedup();
         assert_eq!(hits.len(), total, "{query:?} repeats");
     }
-    let search = Search {
-        query: Some("number"),
-        min_confidence: Some(0.5),
-        limit: 100,
-        ..plain()
-    };
-    assert_eq!(store.pages(&search).len(), store.find(search).total);
+    for query in [Some("number"), Some("even odd"), Some("' "), None] {
+        let search = Search {
+            query,
+            min_confidence: Some(0.5),
+            limit: 100,
+            ..plain()
+        };
+        assert_eq!(store.pages(&search).len(), store.find(search).total, "{query:?}");
+    }
 }
 
 #[test]
