@@ -639,3 +639,32 @@ fn q13_an_empty_resume_says_what_there_is_for_others() {
     assert_eq!(nothing["elsewhere"], json!({"others": 2, "expired": 1}));
     assert_eq!(nothing["waiting"], 0);
 }
+
+#[test]
+fn h05_a_lapsed_claim_is_not_given_back_to_the_session_that_wrote_the_packet() {
+    let place = Place::new();
+    let mut scout = leased(&place, "scout", "1s");
+    let written = id(&scout.hand_off("waits", json!({"next_steps": ["x"]})));
+    resume(&mut place.agent("codex"));
+    let mut claude = leased(&place, "claude", "1s");
+    until("the lease lapses", || (peek(&mut claude)["waiting"] == 1).then_some(()));
+    assert_eq!(peek(&mut scout)["packets"], json!([]));
+    assert!(resume(&mut scout).get("packet").is_none());
+    assert_eq!(id(&resume(&mut claude)), written);
+}
+
+#[test]
+fn h03_a_named_session_is_the_same_in_a_later_process_and_never_known_to_be_gone() {
+    let place = Place::new();
+    let named = |name: &str| place.start().agent("codex").env("SESSION_ID", name).serve();
+    let written = id(&place.agent("scout").hand_off("waits", json!({"next_steps": ["x"]})));
+    let mut first = named("one");
+    assert_eq!(resume(&mut first)["packet"]["accepted_session"], "one");
+    first.kill();
+    let bare = resume(&mut named("two"));
+    assert!(bare.get("packet").is_none(), "{bare}");
+    assert_eq!(bare["unfinished"][0]["session"], "one");
+    let again = resume(&mut named("one"));
+    assert_eq!((id(&again), &again["already_yours"]), (written, &json!(true)));
+    assert!(again.get("held_by_session").is_none(), "{again}");
+}

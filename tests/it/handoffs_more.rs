@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::handoffs::{end, id, next, peek, resume, resume_id, titles, until};
+use crate::handoffs::{end, id, next, peek, resume, titles, until};
 use crate::harness::{Place, Server, assert_warned, names, warned};
 
 fn owned(place: &Place, agent: &str, owner: &str) -> Server {
@@ -743,4 +743,181 @@ fn a_file_that_was_rolled_back_under_a_kept_packet_is_noticed() {
     drop(sql);
     let answer = resume(&mut place.agent("codex"));
     assert_warned(&answer, &["checkpoint", "rolled back or rewritten"]);
+}
+
+/// Puts the time at which packets of this title were written back by so many minutes.
+fn age(place: &Place, title: &str, minutes: i64) {
+    let changed = place
+        .sql()
+        .execute(
+            "UPDATE handoff SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, ?1)
+             WHERE content_id IN (SELECT id FROM content WHERE body LIKE ?2)",
+            (format!("-{minutes} minutes"), format!("%\"title\":\"{title}\"%")),
+        )
+        .expect("a change by hand");
+    assert_eq!(changed, 1, "{title}");
+}
+
+#[test]
+fn h06_old_packets_say_so_first() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    for (title, minutes) in [("old", 60 * 24 * 60), ("older", 30 * 24 * 60), ("new", 5)] {
+        scout.hand_off(title, json!({"expires_in": "0", "next_steps": ["x"]}));
+        age(&place, title, minutes);
+    }
+    let mut codex = place.agent("codex");
+    let ages: Vec<String> = peek(&mut codex)["packets"]
+        .as_array()
+        .expect("packets")
+        .iter()
+        .map(|packet| packet["age"].as_str().expect("an age").to_owned())
+        .collect();
+    assert_eq!(ages, ["60 d", "30 d", "5 min"]);
+    assert_eq!(resume(&mut codex)["packet"]["age"], "60 d");
+}
+
+#[test]
+fn c09_an_identical_packet_after_ten_minutes_is_a_new_one() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    let mut write = || scout.hand_off("same", json!({"expires_in": "0", "next_steps": ["x"]}));
+    let first = write();
+    age(&place, "same", 9);
+    let again = write();
+    assert_eq!((id(&again), &again["unchanged"]), (id(&first), &json!(true)));
+    age(&place, "same", 2);
+    assert_ne!(id(&write()), id(&first));
+}
+
+#[test]
+fn c09_the_same_packet_from_many_calls_at_once_is_written_once() {
+    let place = Place::new();
+    let mut servers: Vec<Server> = (0..3).map(|_| place.agent("scout")).collect();
+    let same = json!({"title": "same", "summary": "s", "next_steps": ["x"], "refs": []});
+    let asked: Vec<Vec<u64>> = servers
+        .iter_mut()
+        .map(|server| (0..3).map(|_| server.send_call("handoff", same.clone())).collect())
+        .collect();
+    let mut ids = Vec::new();
+    for (server, asked) in servers.iter_mut().zip(asked) {
+        ids.extend(asked.into_iter().map(|asked| id(&server.answer(asked))));
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    assert_eq!(place.count("SELECT count(*) FROM handoff"), 1);
+}
+
+#[test]
+fn a_packet_written_in_a_git_work_tree_says_where_it_stood() {
+    let place = Place::new();
+    let git = |args: &[&str]| {
+        let ran = std::process::Command::new("git")
+            .args([
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@example.org",
+                "-c",
+                "commit.gpgsign=false",
+            ])
+            .args(args)
+            .current_dir(place.work())
+            .output()
+            .expect("git runs");
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8_lossy(&ran.stdout).trim().to_owned()
+    };
+    git(&["init", "-q", "-b", "topic"]);
+    std::fs::write(place.work().join("a"), "1").expect("a file");
+    git(&["add", "a"]);
+    git(&["commit", "-q", "-m", "first"]);
+    let mut scout = place.agent("scout");
+    let clean = scout.hand_off("clean", json!({"next_steps": ["x"]}));
+    assert_eq!(
+        clean["packet"]["git"],
+        json!({"branch": "topic", "commit": git(&["rev-parse", "HEAD"]), "dirty": false})
+    );
+    std::fs::write(place.work().join("a"), "2").expect("a file");
+    assert_eq!(
+        scout.hand_off("dirty", json!({"next_steps": ["x"]}))["packet"]["git"]["dirty"],
+        true
+    );
+    let outside = scout.hand_off("outside", json!({"next_steps": ["x"], "cwd": place.home()}));
+    assert!(outside["packet"].get("git").is_none(), "{outside}");
+}
+
+#[test]
+fn a_packet_over_its_limit_is_refused_with_the_limit() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    let mut refused = |name: &str, value: Value, words: &[&str]| {
+        let mut packet = json!({"title": "t", "summary": "s"});
+        packet[name] = value;
+        let refusal = scout.refuse("handoff", packet, "invalid_argument");
+        for word in words.iter().chain([&name]) {
+            assert!(refusal.text().contains(word), "{name}, {word}: {refusal:?}");
+        }
+    };
+    refused("title", json!("→".repeat(201)), &["201", "200"]);
+    refused("title", json!(" "), &[]);
+    refused("summary", json!("s".repeat(16 * 1024 + 1)), &["16385", "16384"]);
+    for list in ["next_steps", "open_questions", "files_touched"] {
+        refused(list, json!(vec!["x"; 65]), &["65", "64"]);
+        refused(list, json!(["x".repeat(2049)]), &["2049", "2048"]);
+    }
+    refused("cwd", json!(format!("/{}", "x".repeat(1024))), &["1025", "1024"]);
+    refused("to_agent", json!("a".repeat(257)), &["257", "256"]);
+    let refusal = scout.refuse(
+        "handoff",
+        json!({"title": "t", "summary": "s".repeat(16 * 1024), "next_steps": vec!["x".repeat(2048); 20]}),
+        "invalid_argument",
+    );
+    assert!(refusal.text().contains("40960"), "{refusal:?}");
+    let whole = json!({"summary": "s".repeat(16 * 1024), "next_steps": vec!["→"; 64], "refs": []});
+    scout.hand_off(&"→".repeat(200), whole);
+    assert_eq!(scout.stats()["handoffs"]["open"], 1);
+}
+
+#[test]
+fn q14_a_packet_whose_every_ref_is_stale_stays_under_the_ceiling() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    let mut other = place.agent(&"long-name-".repeat(25));
+    for server in [&mut scout, &mut other] {
+        let asked: Vec<u64> = (0..256)
+            .map(|n| server.send_call("remember", json!({"scope": "s", "key": format!("k{n}"), "value": n})))
+            .collect();
+        asked.into_iter().for_each(|asked| drop(server.answer(asked)));
+    }
+    let refs: Vec<Value> = (0..256)
+        .map(|n| json!({"scope": "s", "key": format!("k{n}"), "version": 1}))
+        .collect();
+    // The same values by another author are new versions; the harness holds every answer against the ceiling.
+    scout.hand_off("all of them", json!({"refs": refs, "summary": "s".repeat(8 * 1024)}));
+    let answer = resume(&mut place.agent("codex"));
+    assert_eq!(answer["refs"].as_array().map(Vec::len), Some(256));
+    assert_eq!(answer["stale"], 256);
+}
+
+#[test]
+fn q14_a_long_queue_of_long_packets_stays_under_the_ceiling() {
+    let place = Place::new();
+    let long = "agent-name".repeat(25);
+    let home = "路".repeat(85);
+    let start = place
+        .start()
+        .env("MEMORY_WORKSPACE", &home)
+        .env("MEMORY_PROJECT", &home);
+    let mut scout = start.clone().agent(&long).env("MEMORY_OWNER", &long).serve();
+    for n in 0..25 {
+        let title = format!("{n:02}{}", "🙂".repeat(198));
+        let cwd = format!("/{}", "x".repeat(1_000));
+        scout.hand_off(&title, json!({"cwd": cwd, "to_agent": "codex", "next_steps": ["x"]}));
+    }
+    let mut codex = start.agent("codex").env("MEMORY_OWNER", &long).serve();
+    let seen = peek(&mut codex);
+    assert_eq!(seen["waiting"], 25);
+    assert!(!seen["packets"].as_array().expect("packets").is_empty());
+    assert!(!codex.stats()["waiting"].as_array().expect("packets").is_empty());
 }
