@@ -69,16 +69,9 @@ impl App {
             .await?;
         let mut warnings = Vec::new();
         if let Some((_, refs, handed)) = &resumed.found {
-            for one in refs {
-                let whole = matches!(one.version.value, Stored::Whole(_));
-                if whole && matches!(one.standing, Standing::Current) {
-                    self.sessions.touch(
-                        &caller.home,
-                        caller.session.as_ref(),
-                        &one.version.at,
-                        one.version.version,
-                    );
-                }
+            for one in refs.iter().filter(|one| matches!(one.version.value, Stored::Whole(_))) {
+                let (at, version) = (&one.version.at, one.version.version);
+                self.sessions.touch(&caller.home, caller.session.as_ref(), at, version);
             }
             warnings = sentences(handed);
         }

@@ -14,7 +14,8 @@ mod packets;
 mod place;
 mod records;
 mod schema;
-mod search;
+#[doc(hidden)]
+pub mod search;
 mod searching;
 mod stats;
 mod verify;

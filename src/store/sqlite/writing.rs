@@ -124,7 +124,10 @@ pub fn hand_off(
     journal.append(NewEntry {
         kind: Kind::HandedOff,
         subject: id.as_str().to_owned(),
-        detail: json!({}),
+        // Its end may be moved later: the first one is kept here, for its hash to be proved again.
+        detail: expires_at
+            .as_ref()
+            .map_or_else(|| json!({}), |end| json!({ "expires_at": end })),
         digest: Some(digest),
     })?;
     let mut ended: Vec<HandoffId> = old.into_iter().map(|old| old.id).collect();

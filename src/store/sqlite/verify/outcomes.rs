@@ -1,0 +1,91 @@
+//! Every outcome against its ledger entry and the version that it moved.
+
+use serde_json::{Map, Value};
+
+use super::Check;
+use super::rows::{Cells, Walk, Wrong};
+use super::versions::is_purged;
+use crate::domain::Hash;
+use crate::domain::canonical::canonical;
+
+const WALK: Walk = Walk {
+    name: "outcomes",
+    sql: "SELECT o.rowid, o.id, o.project_id, o.outcome_ref, o.handoff_id, o.outcome, o.content_id, o.note_hash,
+              o.author, o.session, o.created_at, o.confidence_before, o.confidence_after,
+              v.scope, v.key, v.version, v.project_id,
+              l.kind, l.subject, l.detail, l.at, l.agent, l.session, c.nonce, c.body
+          FROM outcome o
+          LEFT JOIN version v ON v.id = o.version_id
+          LEFT JOIN ledger l ON l.project_id = o.project_id AND l.seq = o.seq
+          LEFT JOIN content c ON c.id = o.content_id
+          WHERE o.rowid > ?1 ORDER BY o.rowid LIMIT ?2",
+};
+
+/// Checks every outcome.
+pub fn check(check: &mut Check) {
+    check.walk(&WALK, |check, cells| {
+        let place = format!(
+            "outcome {}",
+            cells.text(1).unwrap_or_else(|_| "without an id".to_owned())
+        );
+        if let Err(what) = outcome(check, cells) {
+            check.note("outcome", place, what);
+        }
+        check.count();
+    });
+}
+
+fn outcome(check: &mut Check, cells: &Cells) -> Result<(), Wrong> {
+    let (id, project) = (cells.text(1)?, cells.integer(2)?);
+    if cells.maybe_integer(16)? != Some(project) {
+        return Err("it names no version of its project".to_owned());
+    }
+    let entry = (cells.maybe(17)?, cells.maybe(18)?);
+    if entry != (Some("outcome".to_owned()), Some(id.clone())) {
+        return Err("no ledger entry vouches for it".to_owned());
+    }
+    if cells.maybe(20)? != Some(cells.text(10)?)
+        || cells.maybe(21)? != Some(cells.text(8)?)
+        || cells.maybe(22)? != cells.maybe(9)?
+    {
+        return Err("time, author or session are not those of its ledger entry".to_owned());
+    }
+    let mut detail = Map::new();
+    let mut set = |name: &str, value: Value| detail.insert(name.to_owned(), value);
+    set("outcome_ref", cells.text(3)?.into());
+    set("scope", cells.text(13)?.into());
+    set("key", cells.text(14)?.into());
+    set("version", cells.integer(15)?.into());
+    set("outcome", cells.text(5)?.into());
+    set("before", cells.number(11)?.into());
+    set("after", cells.number(12)?.into());
+    if let Some(handoff) = cells.maybe(4)? {
+        set("handoff_id", handoff.into());
+    }
+    let note_hash = cells.maybe(7)?;
+    if let Some(hash) = &note_hash {
+        set("note_hash", hash.as_str().into());
+    }
+    if canonical(&Value::Object(detail)) != cells.text(19)? {
+        return Err("its fields are not those of its ledger entry".to_owned());
+    }
+    let Some(hash) = note_hash else {
+        return match cells.maybe_integer(6)? {
+            None => Ok(()),
+            Some(_) => Err("it has a note that its ledger entry does not name".to_owned()),
+        };
+    };
+    let content = cells
+        .maybe_integer(6)?
+        .ok_or("the note that its ledger entry names is not there")?;
+    check.texts.put(content);
+    let fits = match (cells.bytes(23)?, cells.maybe(24)?) {
+        (Some(nonce), Some(body)) => Hash::of_text(&nonce, &body).to_string() == hash,
+        _ => is_purged(check, project, &id, &hash).map_err(|_| "its entries cannot be read".to_owned())?,
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err("its note does not fit its hash".to_owned())
+    }
+}
