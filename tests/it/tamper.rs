@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::handoffs::{end, id, resume, resume_id};
 use crate::harness::{Place, Ran, Server, open_sql};
@@ -299,7 +300,7 @@ fn insert_some() -> Vec<Tamper> {
         case(
             "INSERT INTO outcome SELECT 'o_00000000000000ff', project_id, seq, 'ghost', version_id, handoff_id, outcome,
                  NULL, NULL, author, session, created_at, confidence_before, confidence_after FROM outcome LIMIT 1",
-            &["o_00000000000000ff"],
+            &["o_00000000000000ff", "plan"],
         ),
         case(
             "INSERT INTO ledger SELECT project_id, seq + 1, at, agent, session, kind, subject, detail, digest, hash
@@ -671,6 +672,132 @@ fn x06_a_tail_that_was_cut_off_whole_is_found_against_a_checkpoint() {
     assert_eq!(verify(&place, &copy, &[]).code, Some(0), "alone it cannot be seen");
     let ran = verify(&place, &copy, &["--checkpoint", &kept]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
+}
+
+/// SHA-256 of the parts one after another, in lowercase hex.
+fn hash(parts: &[&[u8]]) -> String {
+    let digest = parts
+        .iter()
+        .fold(Sha256::new(), |hasher, part| hasher.chain_update(part));
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn canonical(body: &Value) -> String {
+    serde_json_canonicalizer::to_string(body).expect("canonical JSON")
+}
+
+/// The values of one row by the names of its columns; nulls are left out.
+fn row(sql: &Connection, query: &str) -> Value {
+    let mut statement = sql.prepare(query).expect("a query");
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let read = |row: &rusqlite::Row| -> rusqlite::Result<Value> {
+        let mut object = serde_json::Map::new();
+        for (at, name) in names.iter().enumerate() {
+            let value = match row.get_ref(at)? {
+                rusqlite::types::ValueRef::Integer(number) => json!(number),
+                rusqlite::types::ValueRef::Real(number) => json!(number),
+                rusqlite::types::ValueRef::Text(text) => json!(String::from_utf8_lossy(text)),
+                _ => continue,
+            };
+            object.insert(name.clone(), value);
+        }
+        Ok(Value::Object(object))
+    };
+    statement.query_row([], read).expect("one row")
+}
+
+#[test]
+fn x06_a_value_rewritten_with_its_hashes_is_found_and_a_whole_rewrite_against_a_checkpoint() {
+    let place = full_store();
+    let second = place
+        .start()
+        .env("MEMORY_PROJECT", "second")
+        .args(&["checkpoint"])
+        .run();
+    let kept = second.stdout.trim();
+    let copy = place.path().join("copy.db");
+    std::fs::copy(place.db(), &copy).expect("a copy");
+    let change = |change: &str| assert_eq!(by_hand(&copy, change), Some(1), "{change}");
+    let check = |code: i32, more: &[&str], step: &str| {
+        let ran = verify(&place, &copy, more);
+        assert_eq!(ran.code, Some(code), "{step}: {ran:?}");
+    };
+    check(0, &["--checkpoint", kept], "before");
+    // Another case leaves the search index as it was.
+    let body = "\"IN ANOTHER PROJECT\"";
+    change(&format!(
+        "UPDATE content SET body = '{body}' WHERE body = '\"in another project\"'"
+    ));
+    check(1, &[], "the value");
+    let sql = open_sql(&copy);
+    let nonce: Vec<u8> = sql
+        .query_row("SELECT nonce FROM content WHERE body = ?1", [body], |row| row.get(0))
+        .expect("the nonce");
+    let value_hash = hash(&[&nonce, body.as_bytes()]);
+    change(&format!(
+        "UPDATE version SET value_hash = '{value_hash}' WHERE scope = 'elsewhere'"
+    ));
+    check(1, &[], "the value's hash");
+    let mut version = row(
+        &sql,
+        "SELECT 1 AS v, 'default' AS workspace, 'second' AS project, scope, key, version, value_hash, author, session,
+             base_confidence AS confidence, created_at, prev_hash FROM version WHERE scope = 'elsewhere'",
+    );
+    version["tags"] = json!([]);
+    let digest = hash(&[canonical(&version).as_bytes()]);
+    change(&format!(
+        "UPDATE version SET hash = '{digest}' WHERE scope = 'elsewhere'"
+    ));
+    check(1, &[], "the version's hash");
+    change(&format!(
+        "UPDATE ledger SET digest = '{digest}' WHERE project_id = 2 AND seq = 2"
+    ));
+    check(1, &[], "the digest");
+    let before = row(&sql, "SELECT hash FROM ledger WHERE project_id = 2 AND seq = 1");
+    let mut entry = row(
+        &sql,
+        "SELECT seq, at, agent, session, kind, subject, digest FROM ledger WHERE project_id = 2 AND seq = 2",
+    );
+    let detail = row(&sql, "SELECT detail FROM ledger WHERE project_id = 2 AND seq = 2");
+    entry["detail"] = serde_json::from_str(detail["detail"].as_str().expect("a detail")).expect("JSON");
+    let before = before["hash"].as_str().expect("a hash");
+    let last = hash(&[before.as_bytes(), canonical(&entry).as_bytes()]);
+    drop(sql);
+    change(&format!(
+        "UPDATE ledger SET hash = '{last}' WHERE project_id = 2 AND seq = 2"
+    ));
+    check(0, &[], "all of it: alone it cannot be seen");
+    check(1, &["--checkpoint", kept], "all of it, against what was kept");
+}
+
+#[test]
+fn a_forged_outcome_with_the_opinion_that_follows_from_it_is_found() {
+    let place = full_store();
+    together(
+        &place,
+        &[
+            "INSERT INTO outcome SELECT 'o_00000000000000ff', v.project_id, 9001, 'forged', v.id, NULL, 'success', NULL,
+                 NULL, 'scout', NULL, v.created_at, o.confidence, round(o.confidence + 0.2 * (1 - o.confidence), 12)
+             FROM version v JOIN opinion o ON o.version_id = v.id WHERE v.key = 'gone'",
+            "UPDATE opinion SET confidence = round(confidence + 0.2 * (1 - confidence), 12), successes = successes + 1
+             WHERE version_id = (SELECT id FROM version WHERE key = 'gone')",
+        ],
+        &["o_00000000000000ff"],
+    );
+}
+
+#[test]
+fn values_swapped_between_two_records_are_found() {
+    let place = full_store();
+    let content = |key: &str| place.count(&format!("SELECT max(content_id) FROM version WHERE key = '{key}'"));
+    let (facts, gone) = (content("facts"), content("gone"));
+    together(
+        &place,
+        &[&format!(
+            "UPDATE version SET content_id = {facts} + {gone} - content_id WHERE key IN ('facts', 'gone')"
+        )],
+        &["facts"],
+    );
 }
 
 #[test]
