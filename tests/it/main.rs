@@ -1,4 +1,10 @@
 //! Everything that is tested from outside, through the real executable.
 
 mod demo;
+mod handoffs;
+mod handoffs_more;
 mod harness;
+mod outcomes;
+mod search;
+mod security;
+mod tamper;
