@@ -107,12 +107,14 @@ fn a_silent_packet_pins_the_newest_version_touched() {
 fn silent_pins_keep_the_newest_256_and_name_the_rest() {
     let place = Place::new();
     let mut scout = place.agent("scout");
-    let asked: Vec<u64> = (0..260)
+    scout.remember("s", "k000", json!(0));
+    let asked: Vec<u64> = (1..259)
         .map(|n| scout.send_call("remember", json!({"scope": "s", "key": format!("k{n:03}"), "value": n})))
         .collect();
     for asked in asked {
         scout.answer(asked);
     }
+    scout.remember("s", "k259", json!(259));
     let written = scout.hand_off("much", json!({}));
     let pinned = written["refs"].as_array().expect("refs");
     let left = 260 - pinned.len();
@@ -672,6 +674,47 @@ fn a_packet_is_its_writers_owners_unless_it_is_shared() {
     assert!(his.get("unchanged").is_none(), "{his}");
     assert_eq!(his["packet"]["owner"], "bob");
     assert_eq!(his["open_by_you"], 3, "his, and the two that all may know of");
+}
+
+#[test]
+fn the_id_of_another_owners_packet_stands_in_no_answer() {
+    let place = Place::new();
+    let mut ann = owned(&place, "scout", "ann");
+    let mut bob = owned(&place, "codex", "bob");
+    let mut unseen = |what: &str, hidden: &str, shared: &str| {
+        let answers = [
+            peek(&mut bob),
+            bob.call("resume", json!({"peek": true, "handoff_id": shared})),
+            bob.stats(),
+        ];
+        for answer in answers {
+            assert!(!answer.to_string().contains(hidden), "{what}: {answer}");
+        }
+        let told = match bob.attempt("resume", json!({"handoff_id": shared})) {
+            Ok(answer) => answer.to_string(),
+            Err(refusal) => refusal.text(),
+        };
+        assert!(!told.contains(hidden), "{what}: {told}");
+    };
+    // A shared packet goes on with an owned one.
+    let hers = id(&ann.hand_off("hers", json!({"next_steps": ["x"]})));
+    let mut next_session = owned(&place, "scout", "ann");
+    assert_eq!(id(&resume(&mut next_session)), hers);
+    let shared = next_session.hand_off("for all", json!({"shared": true, "next_steps": ["x"]}));
+    assert_eq!(shared["packet"]["continues"], json!(hers));
+    unseen("continues", &hers, &id(&shared));
+    // A shared packet takes the place of an owned one.
+    let hers = id(&ann.hand_off("hers again", json!({"next_steps": ["x"]})));
+    let shared = ann.hand_off(
+        "in its place",
+        json!({"shared": true, "supersedes": hers, "next_steps": ["x"]}),
+    );
+    assert_eq!(shared["packet"]["supersedes"], json!(hers));
+    unseen("supersedes", &hers, &id(&shared));
+    // An owned packet takes the place of a shared one.
+    let shared = id(&ann.hand_off("was for all", json!({"shared": true, "next_steps": ["x"]})));
+    let hers = id(&ann.hand_off("now hers", json!({"supersedes": shared, "next_steps": ["x"]})));
+    unseen("superseded_by", &hers, &shared);
 }
 
 #[test]

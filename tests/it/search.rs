@@ -10,7 +10,7 @@ use crate::harness::{Place, Server};
 /// What a default answer stays under.
 const BUDGET: usize = 32 * 1024;
 
-/// Writes many records without waiting for each.
+/// Writes many records without waiting for each, so in no certain order.
 #[track_caller]
 fn remember_all(server: &mut Server, records: impl IntoIterator<Item = Value>) {
     let asked: Vec<u64> = records
@@ -256,14 +256,14 @@ fn q08_a_scope_is_whole_path_segments() {
 fn q11_all_filters_apply_before_the_limit() {
     let place = Place::new();
     let mut scout = place.agent("scout");
-    remember_all(
-        &mut scout,
-        (0..50).map(|n| {
-            let (tags, confidence) = if n < 3 { (vec!["x"], 0.95) } else { (vec!["y"], 0.5) };
-            let scope = if n < 3 { "app/deep" } else { "other" };
-            json!({"scope": scope, "key": format!("k{n}"), "value": "a needle", "tags": tags, "confidence": confidence})
-        }),
-    );
+    // The three that all filters let through are the oldest.
+    let record = |n: u32| {
+        let (tags, confidence) = if n < 3 { (vec!["x"], 0.95) } else { (vec!["y"], 0.5) };
+        let scope = if n < 3 { "app/deep" } else { "other" };
+        json!({"scope": scope, "key": format!("k{n}"), "value": "a needle", "tags": tags, "confidence": confidence})
+    };
+    remember_all(&mut scout, (0..3).map(record));
+    remember_all(&mut scout, (3..50).map(record));
     for filter in [
         json!({"tag": "x"}),
         json!({"min_confidence": 0.9}),
@@ -286,6 +286,33 @@ fn q11_all_filters_apply_before_the_limit() {
         scout.call("recall", json!({"query": "needle", "limit": 1}))["total"],
         50
     );
+}
+
+#[test]
+fn a_page_that_gives_all_there_is_has_no_cursor() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    for (key, confidence) in [("a", 0.5), ("b", 0.9), ("c", 0.9), ("d", 0.5)] {
+        scout.call(
+            "remember",
+            json!({"scope": "s", "key": key, "value": "用户 needle", "tags": ["t"], "confidence": confidence}),
+        );
+    }
+    for (filter, limit) in [
+        (json!({"scope": "s"}), 4),
+        (json!({"tag": "t"}), 4),
+        (json!({"query": "needle"}), 4),
+        (json!({"query": "needle", "min_confidence": 0.9}), 2),
+        (json!({"scope": "s", "min_confidence": 0.9}), 2),
+        (json!({"query": "用户", "min_confidence": 0.9}), 2),
+    ] {
+        let mut arguments = filter.clone();
+        arguments["limit"] = json!(limit);
+        let answer = scout.call("recall", arguments);
+        assert_eq!(answer["total"], limit, "{filter}");
+        assert_eq!(answer["records"].as_array().map(Vec::len), Some(limit), "{filter}");
+        assert!(answer.get("next_cursor").is_none(), "{filter}: {answer}");
+    }
 }
 
 #[test]
