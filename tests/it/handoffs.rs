@@ -254,6 +254,7 @@ fn h02_a_claim_can_be_given_back_and_is_open_to_all_again() {
     }
     assert_eq!(seen["unfinished"], json!([]));
     assert_eq!(id(&resume(&mut place.agent("claude"))), written);
+    place.verify_clean();
 }
 
 #[test]
@@ -293,6 +294,7 @@ fn h03_a_packet_whose_holder_died_is_given_to_the_next_session_of_its_agent() {
         json!({"id": written, "state": "closed", "ended_as": "success"})
     );
     assert_eq!(next(&mut again), None, "a closed packet is given to nobody");
+    place.verify_clean();
 }
 
 #[test]
@@ -353,6 +355,7 @@ fn h03_a_live_holders_packet_is_only_listed_and_moves_by_its_id() {
     );
     // Only the list remains for the first one.
     assert!(resume(&mut one).get("packet").is_none());
+    place.verify_clean();
 }
 
 #[test]
@@ -417,6 +420,7 @@ fn h05_a_lapsed_claim_is_taken_over_and_the_late_one_is_told_by_whom() {
     let refusal = late.refuse("resume", json!({"handoff_id": written}), "conflict");
     assert!(refusal.text().contains("claude"), "{refusal:?}");
     assert_eq!(end(&mut claude, &written, "failure")["packet"]["state"], "closed");
+    place.verify_clean();
 }
 
 #[test]
@@ -432,6 +436,7 @@ fn h05_a_lapsed_claim_that_nobody_took_may_still_be_closed() {
     assert_eq!(closed["packet"]["state"], "closed");
     assert!(closed.get("warnings").is_none(), "{closed}");
     assert_eq!(peek(&mut claude)["waiting"], 0);
+    place.verify_clean();
 }
 
 #[test]
@@ -449,6 +454,7 @@ fn h05_a_lapsed_claim_of_a_live_session_is_given_to_the_agents_next_session() {
     assert_eq!(given["already_yours"], true);
     assert_eq!(given["held_by_session"], one.stats()["session"]);
     assert!(given.get("took_over_from").is_none(), "{given}");
+    place.verify_clean();
 }
 
 #[test]
@@ -467,6 +473,7 @@ fn h05_a_lease_of_zero_never_lapses_and_a_foreign_packet_by_id_is_taken_over() {
     });
     assert_eq!(taken["took_over_from"], "codex");
     assert_warned(&taken, &["addressed to", "codex"]);
+    place.verify_clean();
 }
 
 #[test]
@@ -558,6 +565,7 @@ fn h06_cancelling_is_the_authors_and_only_while_it_is_open() {
     assert_eq!(nothing["elsewhere"], json!({"others": 0, "expired": 1}));
     // Again, word for word: the same answer.
     assert_eq!(end(&mut scout, &written, "abandoned")["repeated"], true);
+    place.verify_clean();
 }
 
 #[test]
@@ -584,6 +592,7 @@ fn h06_each_way_to_close_is_told_and_ends_the_packet() {
         codex.stats()["handoffs"],
         json!({"open": 0, "accepted": 0, "closed": 3, "expired": 0})
     );
+    place.verify_clean();
 }
 
 #[test]
@@ -618,6 +627,7 @@ fn one_packet_has_one_claimant_whatever_the_number_that_ask_at_once() {
     }
     assert_eq!(holders.len(), 1, "{holders:?}");
     assert_eq!(place.count("SELECT count(*) FROM ledger WHERE kind = 'accepted'"), 1);
+    place.verify_clean();
 }
 
 #[test]
@@ -667,4 +677,22 @@ fn h03_a_named_session_is_the_same_in_a_later_process_and_never_known_to_be_gone
     let again = resume(&mut named("one"));
     assert_eq!((id(&again), &again["already_yours"]), (written, &json!(true)));
     assert!(again.get("held_by_session").is_none(), "{again}");
+}
+
+#[test]
+fn h03_many_unfinished_packets_are_counted_and_the_newest_claims_listed() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    for n in 0..22 {
+        scout.hand_off(&format!("packet {n}"), json!({"next_steps": ["x"]}));
+    }
+    let mut codex = place.agent("codex");
+    for n in 0..22 {
+        assert_eq!(next(&mut codex), Some(format!("packet {n}")));
+    }
+    let seen = peek(&mut place.agent("codex"));
+    assert_eq!(seen["unfinished"].as_array().map(Vec::len), Some(20));
+    assert_eq!(seen["unfinished_total"], 22);
+    assert_eq!(seen["waiting"], 0);
+    assert!(titles(&seen["unfinished"]).contains(&"packet 21"));
 }

@@ -5,6 +5,7 @@ mod handoffs;
 mod handoffs_more;
 mod harness;
 mod outcomes;
+mod owners;
 mod search;
 mod security;
 mod tamper;

@@ -94,6 +94,7 @@ fn h14_confidence_stays_inside_its_bounds() {
     assert!((0.0..0.001).contains(&worn) && failures == 40, "{worn}");
     record(&mut scout, "success", "at last", &[("never", None)]);
     assert_eq!(opinion(&mut scout, "never", 1).0, 0.2);
+    place.verify_clean();
 }
 
 #[test]
@@ -159,6 +160,7 @@ fn h14_two_hundred_refs_are_moved_and_257_are_refused() {
         "{refusal:?}"
     );
     assert_eq!(entries(&place), before);
+    place.verify_clean();
 }
 
 #[test]
@@ -179,6 +181,7 @@ fn h14_a_superseded_version_moves_itself_and_the_reply_says_so() {
         (0.5, 0, 0),
         "the newer one is left alone"
     );
+    place.verify_clean();
 }
 
 #[test]
@@ -242,6 +245,7 @@ fn the_opposite_outcome_is_a_conflict_and_nothing_of_that_call_is_recorded() {
     assert_eq!(opinion(&mut scout, "counted", 1), (0.6, 1, 0));
     let seen = codex.call("resume", json!({"peek": true, "handoff_id": packet}));
     assert_eq!(seen["packet"]["state"], "accepted", "the packet is not closed either");
+    place.verify_clean();
 }
 
 #[test]
@@ -266,6 +270,7 @@ fn a_ref_without_version_that_this_run_counted_at_any_version_is_a_repeat() {
     let newer = record(&mut scout, "failure", "run-1", &[("plan", Some(2))]);
     assert!(newer.get("repeated").is_none(), "{newer}");
     assert_eq!(opinion(&mut scout, "plan", 2), (0.325, 0, 1));
+    place.verify_clean();
 }
 
 #[test]
@@ -308,6 +313,7 @@ fn a_packets_pins_are_moved_when_no_refs_are_given() {
         ])
     );
     assert_eq!(opinion(&mut scout, "facts", 2), (0.6, 0, 0));
+    place.verify_clean();
 }
 
 #[test]
@@ -351,6 +357,7 @@ fn pins_that_this_run_counted_keep_their_first_answer_and_never_conflict() {
         ])
     );
     assert_eq!(opinion(&mut scout, "counted", 1), (0.6, 1, 0));
+    place.verify_clean();
 }
 
 /// A packet with one pin, closed by codex as a success of `run-1`.
@@ -431,6 +438,7 @@ fn another_report_on_a_closed_packet_moves_its_refs_alone_and_warns() {
     );
     assert_warned(&told, &["left alone"]);
     assert_eq!(told["packet"]["ended_as"], "success");
+    place.verify_clean();
 }
 
 #[test]
@@ -454,6 +462,7 @@ fn abandoned_and_released_move_no_confidence() {
         (&seen["packet"]["state"], &seen["packet"]["ended_as"]),
         (&json!("closed"), &json!("abandoned"))
     );
+    place.verify_clean();
 }
 
 #[test]
@@ -476,6 +485,7 @@ fn a_release_that_is_sent_again_is_a_repeat_and_keeps_the_next_holder() {
     assert_eq!(late["packet"]["state"], "accepted");
     let seen = claude.call("resume", json!({"peek": true, "handoff_id": packet}));
     assert_eq!(seen["packet"]["accepted_by"], "claude");
+    place.verify_clean();
 }
 
 #[test]
@@ -493,6 +503,7 @@ fn a_report_after_a_release_moves_its_refs_and_leaves_the_packet_open() {
     assert_warned(&told, &["left alone"]);
     assert_eq!(told["packet"], json!({"id": packet, "state": "open"}));
     assert_eq!(opinion(&mut scout, "pinned", 1), (0.325, 0, 1));
+    place.verify_clean();
 }
 
 #[test]
@@ -553,6 +564,7 @@ fn c09_the_same_report_from_two_processes_at_once_counts_once() {
     }
     assert_eq!(first, 1, "all but one are repeats");
     assert_eq!(opinion(&mut scout, "plan", 1), (0.6, 1, 0));
+    place.verify_clean();
 }
 
 #[test]
@@ -572,6 +584,7 @@ fn a_note_belongs_to_the_report_and_is_bounded() {
         "{refusal:?}"
     );
     assert_eq!(opinion(&mut scout, "plan", 1), (0.76, 1, 0));
+    place.verify_clean();
 }
 
 #[test]
