@@ -135,6 +135,12 @@ fn an_empty_list_of_refs_pins_nothing_and_a_ref_without_version_the_current_one(
     assert_eq!(pins(&current), ["plan@2"]);
     let old = scout.hand_off("old", json!({"refs": [{"scope": "app", "key": "plan", "version": 1}]}));
     assert_eq!(pins(&old), ["plan@1"]);
+    let (plan, second) = (
+        json!({"scope": "app", "key": "plan"}),
+        json!({"scope": "app", "key": "plan", "version": 2}),
+    );
+    let repeated = scout.hand_off("repeated", json!({"refs": [plan, second, plan]}));
+    assert_eq!(pins(&repeated), ["plan@2"], "one version is pinned once");
     for missing in [
         json!({"scope": "app", "key": "plan", "version": 3}),
         json!({"scope": "app", "key": "nothing"}),
@@ -142,7 +148,16 @@ fn an_empty_list_of_refs_pins_nothing_and_a_ref_without_version_the_current_one(
         let refused = json!({"title": "t", "summary": "s", "refs": [missing]});
         scout.refuse("handoff", refused, "not_found");
     }
-    assert_eq!(scout.stats()["handoffs"]["open"], 3);
+    let many: Vec<Value> = (1..=257)
+        .map(|n| json!({"scope": "app", "key": "plan", "version": n}))
+        .collect();
+    let refused = json!({"title": "t", "summary": "s", "refs": many});
+    let refusal = scout.refuse("handoff", refused, "invalid_argument");
+    assert!(
+        refusal.text().contains("257") && refusal.text().contains("256"),
+        "{refusal:?}"
+    );
+    assert_eq!(scout.stats()["handoffs"]["open"], 4);
 }
 
 #[test]
@@ -602,7 +617,7 @@ fn a_file_that_was_rolled_back_under_a_kept_packet_is_noticed() {
     scout.remember("app", "plan", json!(2));
     scout.hand_off("written today", json!({"refs": [], "next_steps": ["x"]}));
     scout.finish();
-    // Yesterday's file comes back, and today's packet and its entry are put at the end of it.
+    // Yesterday's file comes back and goes another way; then today's packet and its entry are put at its end.
     let today = place.path().join("today.db");
     std::fs::rename(place.db(), &today).expect("the file moves");
     for side in ["memory.db-wal", "memory.db-shm"] {

@@ -902,4 +902,7 @@ fn verify_over_mcp_reports_what_the_command_reports() {
     let ran = verify(&place, &place.db(), &[]);
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(report["faults"], told["verify"]["faults"]);
+    let plain = place.run(&["verify"]);
+    assert_eq!(plain.code, Some(1), "{plain:?}");
+    assert!(plain.stdout.contains("app/facts"), "for people, too: {plain:?}");
 }
