@@ -1,6 +1,7 @@
 //! Everything that is tested from outside, through the real executable.
 
 mod demo;
+mod format;
 mod handoffs;
 mod handoffs_more;
 mod harness;
