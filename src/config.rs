@@ -280,8 +280,11 @@ fn near_misses(around: &Surroundings) -> Vec<String> {
         let upper = name.to_uppercase();
         let bare = upper.strip_prefix("HANDOFF_").unwrap_or(&upper);
         let ours = bare.starts_with("MEMORY_") || bare == "MEMORYDB";
+        // Each start looks at each variable, so that what is too long or too short is not compared at all.
         let near = VARIABLES
             .into_iter()
+            .filter(|known| ours || known.len().abs_diff(bare.len()) <= 1)
+            .filter(|known| ours || known.as_bytes().first() == bare.as_bytes().first())
             .map(|known| (strsim::damerau_levenshtein(bare, known), known))
             .min()
             .filter(|(distance, _)| *distance <= 1 || ours);
