@@ -1,5 +1,6 @@
 //! Everything that is tested from outside, through the real executable.
 
+mod concurrency;
 mod demo;
 mod handoffs;
 mod handoffs_more;
