@@ -9,4 +9,5 @@ mod outcomes;
 mod owners;
 mod search;
 mod security;
+mod storage;
 mod tamper;
