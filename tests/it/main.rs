@@ -1,5 +1,6 @@
 //! Everything that is tested from outside, through the real executable.
 
+mod arguments;
 mod concurrency;
 mod demo;
 mod handoffs;
@@ -7,6 +8,8 @@ mod handoffs_more;
 mod harness;
 mod outcomes;
 mod owners;
+mod protocol;
+mod schema;
 mod search;
 mod security;
 mod storage;
