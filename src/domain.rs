@@ -18,6 +18,8 @@ pub mod record;
 pub mod refusal;
 pub mod sought;
 pub mod time;
+#[cfg(test)]
+mod vectors;
 
 pub use actor::{Actor, Home};
 pub use canonical::Hash;

@@ -3,7 +3,7 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 
-use super::answer::{Announced, Answered, Pending, announce, shorten, size};
+use super::answer::{Announced, Answered, Pending, announce, shorten, size, spare};
 use super::arguments::Arguments;
 use crate::app::{App, AppError, Caller};
 use crate::domain::handoff::HandoffId;
@@ -95,20 +95,8 @@ fn fit(answer: &mut wire::Resumed) {
         answer.unfinished_total = Some(all);
         answer.truncated = Some(true);
     }
-    // Which version took a pinned one's place can be asked for; that one did is said by the status.
-    let mut over = size(answer).saturating_sub(ceiling);
-    for one in answer
-        .refs
-        .iter_mut()
-        .flatten()
-        .rev()
-        .filter(|one| one.current.is_some())
-    {
-        if over == 0 {
-            break;
-        }
-        over = over.saturating_sub(size(&one.current));
-        one.current = None;
+    let over = size(answer).saturating_sub(ceiling);
+    if spare(answer.refs.iter_mut().flatten(), over) {
         answer.truncated = Some(true);
     }
 }

@@ -18,6 +18,8 @@ mod schema;
 pub mod search;
 mod searching;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod versions;
 mod worker;

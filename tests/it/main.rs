@@ -3,6 +3,7 @@
 mod arguments;
 mod concurrency;
 mod demo;
+mod format;
 mod handoffs;
 mod handoffs_more;
 mod harness;

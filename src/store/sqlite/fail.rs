@@ -86,7 +86,7 @@ pub fn told(error: &rusqlite::Error, path: &Path) -> StoreError {
             what: "its file system does not lock files as SQLite needs it".to_owned(),
         },
         ErrorCode::SystemIoFailure => {
-            if super::place::free_bytes(&path).is_some_and(|free| free < 1024 * 1024) {
+            if super::place::is_full(&path) {
                 StoreError::DiskFull { path }
             } else {
                 StoreError::Io {
