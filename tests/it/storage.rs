@@ -287,7 +287,7 @@ fn s07_a_file_size_limit_is_one_clear_error_and_loses_nothing() {
     };
     let _ = prlimit(Some(server.pid()), Resource::Fsize, limit(Some(600_000))).expect("a limit on the file's size");
     let (kept, code, text) = fill(&mut server);
-    assert_ne!(code, "busy", "{text}");
+    assert_eq!(code, "disk_full", "{text}");
     assert!(text.contains(&place.db().display().to_string()), "{text}");
     assert_eq!(
         server.call("recall", json!({"scope": "fill", "limit": 1}))["total"],
