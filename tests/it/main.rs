@@ -15,3 +15,4 @@ mod search;
 mod security;
 mod storage;
 mod tamper;
+mod tidy;
