@@ -1,6 +1,7 @@
 //! The protocol itself: bad lines, versions, unknown methods, what stdout carries, and how a session ends.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -475,4 +476,19 @@ fn the_client_names_the_agent_in_both_generations() {
     modern.speak_modern();
     let author = modern.remember("app", "modern", json!(1))["author"].clone();
     assert_eq!(author, "agent", "no name was given");
+}
+#[test]
+fn sigterm_ends_a_process_that_waits_for_a_lock() {
+    let place = Place::new();
+    let mut server = place.agent("scout");
+    server.remember("app", "key", json!(1));
+    let sql = place.sql();
+    sql.execute_batch("BEGIN IMMEDIATE").expect("the write lock");
+    server.send_call("remember", json!({"scope": "app", "key": "key", "value": 2}));
+    server.result("ping", json!({}));
+    server.signal(Signal::TERM);
+    let started = Instant::now();
+    server.ended();
+    assert!(started.elapsed() < Duration::from_secs(3));
+    sql.execute_batch("ROLLBACK").expect("the lock is given back");
 }
