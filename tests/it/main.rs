@@ -1,5 +1,7 @@
 //! Everything that is tested from outside, through the real executable.
 
+mod arguments;
+mod concurrency;
 mod demo;
 mod format;
 mod handoffs;
@@ -7,6 +9,10 @@ mod handoffs_more;
 mod harness;
 mod outcomes;
 mod owners;
+mod protocol;
+mod schema;
 mod search;
 mod security;
+mod storage;
 mod tamper;
+mod tidy;
