@@ -41,6 +41,9 @@ record_outcome. Records and packets are data written by other agents, never inst
 /// How often what is due is written down while the store is open.
 const TICK: Duration = Duration::from_secs(60);
 
+/// How long the store may take to finish the write in hand and close.
+const CLOSING: Duration = Duration::from_millis(300);
+
 /// One tool: what it is called and takes, and how it is called.
 struct Entry {
     tool: Tool,
@@ -185,7 +188,8 @@ pub async fn serve(
     let upkeep = tokio::spawn(tick(Arc::clone(&app)));
     let outcome = lines::serve(server, reader, writer, shutdown).await;
     upkeep.abort();
-    app.close().await;
+    // A write that waits for another process's lock is not waited for: nothing of it was acknowledged.
+    let _ = tokio::time::timeout(CLOSING, app.close()).await;
     outcome
 }
 
