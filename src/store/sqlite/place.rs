@@ -113,6 +113,19 @@ fn network_kind(_: &Path) -> Option<&'static str> {
     None
 }
 
+/// Whether this user cannot write the file at `path`, or beside it.
+#[cfg(unix)]
+pub fn is_read_only(path: &Path) -> bool {
+    let refused = |place: &Path| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_err();
+    (path.exists() && refused(path)) || path.parent().is_some_and(|folder| folder.exists() && refused(folder))
+}
+
+/// Whether this user cannot write the file at `path`.
+#[cfg(not(unix))]
+pub fn is_read_only(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.permissions().readonly())
+}
+
 /// Whether a write near `path` fails for want of space: the disk's, or that which this process may use of one file.
 #[cfg(unix)]
 pub fn is_full(path: &Path) -> bool {
