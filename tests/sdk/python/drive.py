@@ -4,6 +4,7 @@ usage: drive.py PATH_TO_BINARY
 """
 
 import asyncio
+import json
 import os
 import sys
 import tempfile
@@ -11,6 +12,9 @@ import tempfile
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+# What each mode must end up speaking: a driver that fell back in silence would test the first generation twice.
+VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+PINNED = [("482", "current", {"fit": 1.0}), ("553", "stale", "good")]
 TOOLS = ["handoff", "history", "memory_stats", "recall", "record_outcome", "remember", "resume"]
 
 
@@ -29,11 +33,13 @@ async def call(client, tool, **arguments):
     result = await client.call_tool(tool, arguments)
     if result.is_error:
         raise SystemExit(f"python: {tool} failed: {result.content}")
+    check(f"{tool} as text", json.loads(result.content[0].text), result.structured_content)
     return result.structured_content
 
 
 async def drive(binary, mode, db):
     async with Client(server(binary, db, "scout"), mode=mode) as scout:
+        check("protocol", scout.protocol_version, VERSIONS[mode])
         listed = await scout.list_tools()
         check("tools", [tool.name for tool in listed.tools], TOOLS)
         first = await call(scout, "remember", scope="listing", key="482", value={"fit": 1.0}, confidence=0.8)
@@ -48,6 +54,7 @@ async def drive(binary, mode, db):
             resumed = await call(executor, "resume")
             check("packet", resumed["packet"]["id"], handed["packet"]["id"])
             check("stale", resumed["stale"], 1)
+            check("pinned", [(ref["key"], ref["status"], ref["value"]) for ref in resumed["refs"]], PINNED)
             found = await call(executor, "recall", query="taken")
             check("found", [record["key"] for record in found["records"]], ["553"])
             past = await call(executor, "history", scope="listing", key="553")
@@ -73,7 +80,7 @@ def main():
     for mode in ("legacy", "auto"):
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(drive(binary, mode, os.path.join(folder, "memory.db")))
-        print(f"python: {mode}: all seven tools answer")
+        print(f"python: {mode}: all seven tools answer ({VERSIONS[mode]})")
 
 
 main()

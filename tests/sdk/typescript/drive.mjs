@@ -14,20 +14,26 @@ import { StdioClientTransport as SecondTransport } from "@modelcontextprotocol/c
 const binary = resolve(process.argv[2]);
 const tools = ["handoff", "history", "memory_stats", "recall", "record_outcome", "remember", "resume"];
 
+// With what each must end up speaking: a client that fell back in silence would test the first generation twice.
 const generations = {
-  first: [FirstClient, FirstTransport, undefined],
-  second: [SecondClient, SecondTransport, { versionNegotiation: { mode: "auto" } }],
+  first: [FirstClient, FirstTransport, undefined, "2025-11-25"],
+  second: [SecondClient, SecondTransport, { versionNegotiation: { mode: "auto" } }, "2026-07-28"],
 };
 
-for (const [name, [Client, Transport, options]] of Object.entries(generations)) {
+for (const [name, [Client, Transport, options, version]] of Object.entries(generations)) {
   const folder = mkdtempSync(join(tmpdir(), "handoff-memory-"));
   const db = join(folder, "memory.db");
   const open = [];
   const agent = async (id) => {
     const client = new Client({ name: "driver", version: "1.0.0" }, options);
     const env = { MEMORY_DB: db, AGENT_ID: id, HOME: folder, RUST_LOG: "error" };
-    await client.connect(new Transport({ command: binary, args: [], env }));
+    const transport = new Transport({ command: binary, args: [], env });
+    // The first generation's client tells the negotiated version to its transport alone.
+    let spoken;
+    transport.setProtocolVersion = (negotiated) => (spoken = negotiated);
+    await client.connect(transport);
     open.push(client);
+    assert.equal(client.getNegotiatedProtocolVersion?.() ?? spoken, version);
     return {
       client,
       call: async (tool, args = {}) => {
@@ -54,6 +60,10 @@ for (const [name, [Client, Transport, options]] of Object.entries(generations)) 
     const resumed = await executor.call("resume");
     assert.equal(resumed.packet.id, handed.packet.id);
     assert.equal(resumed.stale, 1);
+    assert.deepEqual(
+      resumed.refs.map((ref) => [ref.key, ref.status, ref.value]),
+      [["482", "current", { fit: 1.5 }], ["553", "stale", "good"]],
+    );
     const found = await executor.call("recall", { query: "taken" });
     assert.deepEqual(found.records.map((record) => record.key), ["553"]);
     const past = await executor.call("history", { scope: "listing", key: "553" });
@@ -69,7 +79,7 @@ for (const [name, [Client, Transport, options]] of Object.entries(generations)) 
     assert.equal((await executor.call("memory_stats", { verify: true })).verify.ok, true);
     const wrong = await executor.client.callTool({ name: "recall", arguments: { scope: "listing", limit: 0 } });
     assert.equal(wrong.isError, true);
-    console.log(`typescript: ${name} generation: all seven tools answer`);
+    console.log(`typescript: ${name} generation: all seven tools answer (${version})`);
   } finally {
     for (const client of open) await client.close();
     rmSync(folder, { recursive: true, force: true });
