@@ -185,7 +185,13 @@ fn a04_a_limit_below_one_is_an_error_and_a_large_one_is_two_hundred() {
     for n in 0..205 {
         server.remember("app", &format!("k{n}"), json!(n));
     }
-    for limit in [json!(0), json!(-1), json!("-1"), json!(-9.0)] {
+    for limit in [
+        json!(0),
+        json!(-1),
+        json!("-1"),
+        json!(-9.0),
+        json!("-99999999999999999999"),
+    ] {
         refused(
             &mut server,
             "recall",
@@ -205,6 +211,8 @@ fn a04_a_limit_below_one_is_an_error_and_a_large_one_is_two_hundred() {
         json!(u64::MAX),
         json!(1e9),
         json!("1000000000"),
+        json!("99999999999999999999"),
+        json!(1e300),
     ] {
         let found = server.call("recall", json!({"scope": "app", "limit": limit}));
         assert!(found["records"].as_array().is_some_and(|r| r.len() <= 200), "{limit}");
@@ -287,68 +295,188 @@ fn a13_an_unknown_argument_is_told_and_a_read_without_a_filter_is_refused() {
 }
 
 #[test]
-fn limits_are_told_with_what_was_sent() {
+fn every_limit_takes_what_just_fits_and_names_itself_and_what_was_sent() {
     let place = Place::new();
     let mut server = place.agent("scout");
-    let mut deep = json!(1);
-    for _ in 0..65 {
-        deep = json!([deep]);
-    }
-    let long = |n: usize| "x".repeat(n);
-    let write = |scope: &str, key: &str, value: Value| json!({"scope": scope, "key": key, "value": value});
-    let cases = [
-        ("remember", write(&long(513), "k", json!(1)), ["scope", "512"]),
-        ("remember", write("s", &long(513), json!(1)), ["key", "512"]),
-        ("remember", write("s", "k", deep), ["value", "64"]),
+    let write = |name: &str, sent: Value| {
+        let mut write = json!({"scope": "s", "key": "k", "value": 1});
+        write[name] = sent;
+        write
+    };
+    let packet = |name: &str, sent: Value| {
+        let mut packet = json!({"title": "t", "summary": "s", "refs": []});
+        packet[name] = sent;
+        packet
+    };
+    // Two bytes a character, so that a limit of bytes is not one of characters.
+    let bytes = |n: usize| "\u{fc}".repeat(n / 2) + &"x".repeat(n % 2);
+    let characters = |n: usize| "\u{2192}".repeat(n);
+    let many = |n: usize| (0..n).map(|n| n.to_string()).collect::<Vec<_>>();
+    let nested = |n: usize| (0..n).fold(json!(1), |inner, _| json!([inner]));
+    server.remember("s", "k", json!(0));
+    let report = |name: &str, sent: Value| {
+        let mut report =
+            json!({"outcome": "success", "outcome_ref": "r", "refs": [{"scope": "s", "key": "k", "version": 1}]});
+        report[name] = sent;
+        report
+    };
+
+    // What is sent has `limit` (taken) and then one more (refused).
+    type Case<'a> = (&'a str, &'a str, usize, &'a dyn Fn(usize) -> Value);
+    let cases: [Case; 20] = [
+        ("remember", "scope", 512, &|n| write("scope", json!(bytes(n)))),
+        ("remember", "key", 512, &|n| write("key", json!(bytes(n)))),
+        ("remember", "value", 1024 * 1024, &|n| {
+            write("value", json!(bytes(n - 2)))
+        }),
+        ("remember", "tags", 32, &|n| write("tags", json!(many(n)))),
+        ("remember", "tags[1]", 64, &|n| write("tags", json!(["x", bytes(n)]))),
+        ("handoff", "title", 200, &|n| packet("title", json!(characters(n)))),
+        ("handoff", "summary", 16 * 1024, &|n| packet("summary", json!(bytes(n)))),
+        ("handoff", "next_steps", 64, &|n| packet("next_steps", json!(many(n)))),
+        ("handoff", "next_steps[1]", 2048, &|n| {
+            packet("next_steps", json!(["x", bytes(n)]))
+        }),
+        ("handoff", "open_questions", 64, &|n| {
+            packet("open_questions", json!(many(n)))
+        }),
+        ("handoff", "open_questions[1]", 2048, &|n| {
+            packet("open_questions", json!(["x", bytes(n)]))
+        }),
+        ("handoff", "files_touched", 64, &|n| {
+            packet("files_touched", json!(many(n)))
+        }),
+        ("handoff", "files_touched[1]", 2048, &|n| {
+            packet("files_touched", json!(["x", bytes(n)]))
+        }),
+        ("handoff", "cwd", 1024, &|n| {
+            packet("cwd", json!(format!("/{}", bytes(n - 1))))
+        }),
+        ("handoff", "to_agent", 256, &|n| packet("to_agent", json!(bytes(n)))),
         (
-            "remember",
-            json!({"scope": "s", "key": "k", "value": 1, "tags": [long(65)]}),
-            ["tags", "64"],
+            "resume",
+            "cwd",
+            1024,
+            &|n| json!({"peek": true, "cwd": format!("/{}", bytes(n - 1))}),
         ),
-        (
-            "remember",
-            json!({"scope": "s", "key": "k", "value": 1, "tags": (0..33).map(|n| n.to_string()).collect::<Vec<_>>()}),
-            ["tags", "32"],
-        ),
-        ("handoff", json!({"title": long(201), "summary": "s"}), ["title", "200"]),
-        (
-            "handoff",
-            json!({"title": "t", "summary": long(16 * 1024 + 1)}),
-            ["summary", "16"],
-        ),
-        (
-            "handoff",
-            json!({"title": "t", "summary": "s", "next_steps": vec!["x"; 65]}),
-            ["next_steps", "64"],
-        ),
-        (
-            "handoff",
-            json!({"title": "t", "summary": "s", "open_questions": [long(2049)]}),
-            ["open_questions", "2"],
-        ),
-        (
-            "handoff",
-            json!({"title": "t", "summary": "s", "cwd": long(1025)}),
-            ["cwd", "1"],
-        ),
-        (
-            "handoff",
-            json!({"title": "t", "summary": "s", "expires_in": "soon"}),
-            ["expires_in", "7d"],
-        ),
-        ("recall", json!({"query": long(4097)}), ["query", "4"]),
-        (
-            "record_outcome",
-            json!({"outcome": "success", "outcome_ref": long(257), "refs": []}),
-            ["outcome_ref", "256"],
-        ),
+        ("recall", "query", 4096, &|n| json!({"query": bytes(n)})),
+        ("recall", "tag", 64, &|n| json!({"tag": bytes(n)})),
+        ("record_outcome", "outcome_ref", 256, &|n| {
+            report("outcome_ref", json!(bytes(n)))
+        }),
+        ("record_outcome", "note", 16 * 1024, &|n| {
+            report("note", json!(bytes(n)))
+        }),
     ];
-    for (tool, arguments, words) in cases {
-        refused(&mut server, tool, arguments, &words);
+    for (tool, field, limit, sent) in cases {
+        let rows = "SELECT count(*) FROM ledger";
+        let before = place.count(rows);
+        let over = server.refuse(tool, sent(limit + 1), "invalid_argument");
+        for word in [field.to_owned(), limit.to_string(), (limit + 1).to_string()] {
+            assert!(over.message.contains(&word), "{tool} {field}: no {word} in {over:?}");
+        }
+        assert_eq!(place.count(rows), before, "{tool} {field}: a refused call wrote");
+        if let Err(refusal) = server.attempt(tool, sent(limit)) {
+            panic!("{tool} {field} of {limit}: {refusal:?}");
+        }
     }
-    assert!(!place.db().exists(), "a refused call created something");
-    let fits = json!({"scope": long(512), "key": long(512), "value": 1, "tags": vec![long(64)]});
-    server.call("remember", fits);
+    server.call("remember", write("value", nested(64)));
+    refused(
+        &mut server,
+        "remember",
+        write("value", nested(65)),
+        &["value[0][0]", "64 levels"],
+    );
+    for (field, blank) in [("scope", " "), ("key", "\t"), ("key", "\u{3000}")] {
+        refused(&mut server, "remember", write(field, json!(blank)), &[field]);
+    }
+    for (field, odd) in [
+        ("scope", "a\u{0}b"),
+        ("key", "a\nb"),
+        ("scope", "a\u{7f}b"),
+        ("key", "a\u{85}b"),
+    ] {
+        refused(&mut server, "remember", write(field, json!(odd)), &[field, "control"]);
+    }
+    refused(
+        &mut server,
+        "remember",
+        write("tags", json!(["a\u{1b}b"])),
+        &["tags", "control"],
+    );
+    // A name is measured as it is kept: trimmed and composed.
+    let composed = format!("  {}  ", "u\u{308}".repeat(256));
+    assert_eq!(
+        server.call("remember", write("key", json!(composed)))["record"]["key"],
+        bytes(512)
+    );
+    place.verify_clean();
+}
+
+#[test]
+fn a_refused_call_creates_no_file() {
+    let place = Place::new();
+    let mut server = place.agent("scout");
+    refused(
+        &mut server,
+        "remember",
+        json!({"scope": "", "key": "k", "value": 1}),
+        &["scope"],
+    );
+    refused(
+        &mut server,
+        "handoff",
+        json!({"title": "t", "summary": "s", "expires_in": "soon"}),
+        &["expires_in", "7d"],
+    );
+    refused(
+        &mut server,
+        "record_outcome",
+        json!({"outcome": "great", "outcome_ref": "r"}),
+        &["outcome", "success"],
+    );
+    assert!(!place.db().exists());
+}
+
+#[test]
+fn a03_a_look_stays_a_look_however_it_is_spelt() {
+    let place = Place::new();
+    place.agent("scout").hand_off("t", json!({"next_steps": ["x"]}));
+    let mut codex = place.agent("codex");
+    for peek in [json!("true"), json!("True"), json!(" true "), json!(true)] {
+        let seen = codex.call("resume", json!({"peek": peek}));
+        assert_eq!((&seen["waiting"], seen.get("packet")), (&json!(1), None), "{peek}");
+    }
+    for peek in [json!("yes"), json!(1), json!("1"), json!([true]), json!({})] {
+        refused(&mut codex, "resume", json!({"peek": peek}), &["peek", "true or false"]);
+    }
+    assert_eq!(codex.stats()["handoffs"]["open"], 1, "a look took the packet");
+    let shared = codex.call(
+        "handoff",
+        json!({"title": "t", "summary": "s", "shared": "false", "expires_in": "0"}),
+    );
+    assert!(shared["packet"].get("expires_at").is_none(), "{shared}");
+}
+
+#[test]
+fn a03_expected_version_is_exact() {
+    let place = Place::new();
+    let mut server = place.agent("scout");
+    let write =
+        |value: u64, expected: Value| json!({"scope": "s", "key": "k", "value": value, "expected_version": expected});
+    assert_eq!(server.call("remember", write(1, json!("0")))["record"]["version"], 1);
+    assert_eq!(server.call("remember", write(2, json!(1.0)))["record"]["version"], 2);
+    for expected in [
+        json!(1.5),
+        json!(-1),
+        json!("two"),
+        json!(true),
+        json!("99999999999999999999"),
+    ] {
+        refused(&mut server, "remember", write(3, expected), &["expected_version"]);
+    }
+    server.refuse("remember", write(3, json!("1")), "conflict");
+    assert_eq!(server.read("s", "k")["version"], 2);
 }
 
 #[test]

@@ -327,6 +327,11 @@ impl Server {
         self.modern = true;
     }
 
+    /// From now on requests are those of the older revisions, as at the start.
+    pub fn speak_legacy(&mut self) {
+        self.modern = false;
+    }
+
     /// The handshake of the older revisions; gives the `initialize` result.
     #[track_caller]
     pub fn initialize(&mut self, version: &str) -> Value {

@@ -9,6 +9,7 @@ mod handoffs_more;
 mod harness;
 mod outcomes;
 mod owners;
+mod previews;
 mod protocol;
 mod schema;
 mod search;

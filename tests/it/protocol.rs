@@ -1,13 +1,12 @@
 //! The protocol itself: bad lines, versions, unknown methods, what stdout carries, and how a session ends.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::handoffs::id;
-use crate::harness::{CLIENT, LEGACY, MODERN, Place, Server, error_code};
+use crate::harness::{CLIENT, LEGACY, MODERN, Place, Server, answer_of, error_code};
 
 /// The next message, which must be an error for nobody in particular.
 #[track_caller]
@@ -78,12 +77,18 @@ fn p01_broken_text_is_answered_with_its_id_and_never_repaired() {
 fn p01_a_line_over_the_limit_is_answered_and_the_next_one_is_read() {
     let place = Place::new();
     let mut server = place.agent("scout");
-    let long = "x".repeat(9 * 1024 * 1024);
-    server.raw(format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":904,\"method\":\"ping\",\"params\":{{\"x\":\"{long}\"}}}}\n"
-    ));
-    let reply = server.message();
-    assert!(error_code(&reply) < 0, "{reply}");
+    let line = |id: u64, bytes: usize| {
+        let around = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\",\"params\":{{\"x\":\"\"}}}}");
+        around.replace("\"\"", &format!("\"{}\"", "x".repeat(bytes - around.len()))) + "\n"
+    };
+    server.raw(line(904, 8 * 1024 * 1024));
+    assert!(server.reply(904)["result"].is_object(), "a line of just 8 MiB");
+    for (id, bytes) in [(905, 8 * 1024 * 1024 + 1), (906, 20 * 1024 * 1024)] {
+        server.raw(line(id, bytes));
+        let reply = server.reply(id);
+        assert_eq!(error_code(&reply), -32600, "{reply}");
+        assert!(reply["error"]["message"].to_string().contains("8388608"), "{reply}");
+    }
     server.result("ping", json!({}));
     // A value over its own limit, on a line that is not, is an error that names the limit.
     let big = json!({"scope": "a", "key": "k", "value": "x".repeat(2 * 1024 * 1024)});
@@ -100,7 +105,9 @@ fn p02_an_odd_message_is_answered_and_kills_nothing() {
     assert_eq!(server.protocol_error("no/such", json!({})), -32601);
     for method in [
         "resources/read",
+        "resources/list",
         "prompts/get",
+        "prompts/list",
         "logging/setLevel",
         "completion/complete",
     ] {
@@ -116,15 +123,19 @@ fn p02_an_odd_message_is_answered_and_kills_nothing() {
     server.raw("[{\"jsonrpc\":\"2.0\",\"id\":905,\"method\":\"ping\"}]\n");
     let batch = server.message();
     assert_eq!(error_code(&batch), -32600, "{batch}");
-    for line in [
-        "{\"jsonrpc\":\"2.0\",\"id\":906}\n",
-        "{\"jsonrpc\":\"1.0\",\"id\":907,\"method\":\"ping\"}\n",
-        "{\"id\":908,\"method\":7}\n",
+    for (id, line) in [
+        (json!(906), "{\"jsonrpc\":\"2.0\",\"id\":906}\n"),
+        (json!(907), "{\"jsonrpc\":\"1.0\",\"id\":907,\"method\":\"ping\"}\n"),
+        (json!(908), "{\"id\":908,\"method\":7}\n"),
+        (json!("name"), "{\"jsonrpc\":\"2.0\",\"id\":\"name\",\"method\":null}\n"),
+        (Value::Null, "{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"ping\"}\n"),
+        (Value::Null, "5\n"),
     ] {
         server.raw(line);
         let reply = server.message();
-        assert_eq!(error_code(&reply), -32600, "{line}: {reply}");
+        assert_eq!((error_code(&reply), &reply["id"]), (-32600, &id), "{line}: {reply}");
     }
+    server.hear("batch");
     // What must not be answered is not: an unknown notification, and an answer to no question.
     server.notify("notifications/no_such", json!({}));
     server.raw("{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}\n");
@@ -219,8 +230,42 @@ fn p05_the_revision_without_initialize_is_spoken_on_the_same_process() {
     let mut both = place.start().agent("scout").spawn();
     both.speak_modern();
     both.result("server/discover", json!({}));
-    let mut legacy = place.agent("scout");
-    assert_eq!(legacy.read("app", "key")["version"], 1);
+    both.speak_legacy();
+    assert_eq!(both.initialize("2025-06-18")["protocolVersion"], "2025-06-18");
+    assert_eq!(both.read("app", "key")["version"], 1);
+    both.finish();
+}
+
+#[test]
+fn p05_a_request_of_the_newer_revision_says_what_it_speaks() {
+    let place = Place::new();
+    let mut server = place.start().agent("scout").spawn();
+    server.speak_modern();
+    let listed = server.result("tools/list", json!({}));
+    assert_eq!(listed["resultType"], "complete", "{listed}");
+    let call = server.send("tools/call", json!({"name": "memory_stats", "arguments": {}}));
+    assert_eq!(server.reply(call)["result"]["resultType"], "complete");
+
+    // A request by itself: what it lacks or gets wrong is told, and the next one is answered.
+    server.speak_legacy();
+    let version = "io.modelcontextprotocol/protocolVersion";
+    let abilities = "io.modelcontextprotocol/clientCapabilities";
+    let of = |meta: Value| json!({"name": "memory_stats", "arguments": {}, "_meta": meta});
+    assert_eq!(
+        server.protocol_error("tools/call", of(json!({version: MODERN}))),
+        -32602
+    );
+    assert_eq!(server.protocol_error("tools/call", of(json!({abilities: {}}))), -32602);
+    let unknown = server.request("tools/call", of(json!({version: "2099-01-01", abilities: {}})));
+    assert_eq!(error_code(&unknown), -32022, "{unknown}");
+    let supported = unknown["error"]["data"]["supported"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    assert!(supported.contains(&json!(MODERN)), "{unknown}");
+    server.speak_modern();
+    assert_eq!(server.stats()["records"], 0);
+    server.finish();
 }
 
 #[test]
@@ -477,18 +522,54 @@ fn the_client_names_the_agent_in_both_generations() {
     let author = modern.remember("app", "modern", json!(1))["author"].clone();
     assert_eq!(author, "agent", "no name was given");
 }
-#[test]
-fn sigterm_ends_a_process_that_waits_for_a_lock() {
-    let place = Place::new();
+
+/// A server with three writes under way that wait for a lock, and whoever holds the lock.
+fn with_writes_under_way(place: &Place) -> (Server, rusqlite::Connection) {
     let mut server = place.agent("scout");
     server.remember("app", "key", json!(1));
     let sql = place.sql();
     sql.execute_batch("BEGIN IMMEDIATE").expect("the write lock");
-    server.send_call("remember", json!({"scope": "app", "key": "key", "value": 2}));
+    for value in 2..5 {
+        server.send_call("remember", json!({"scope": "app", "key": "key", "value": value}));
+    }
+    // Lines are taken in order: the writes are under way once a later request is answered.
     server.result("ping", json!({}));
-    server.signal(Signal::TERM);
-    let started = Instant::now();
-    server.ended();
-    assert!(started.elapsed() < Duration::from_secs(3));
-    sql.execute_batch("ROLLBACK").expect("the lock is given back");
+    (server, sql)
+}
+
+#[test]
+fn calls_under_way_are_finished_and_answered_before_the_end() {
+    for end in [Server::end_input, |server: &mut Server| server.signal(Signal::TERM)] {
+        let place = Place::new();
+        let (mut server, sql) = with_writes_under_way(&place);
+        end(&mut server);
+        sql.execute_batch("ROLLBACK").expect("the lock is given back");
+        let mut versions: Vec<u64> = server
+            .ended()
+            .iter()
+            .map(|answer| answer_of(answer).unwrap_or_else(|refusal| panic!("refused: {refusal:?}")))
+            .filter_map(|answer| answer["record"]["version"].as_u64())
+            .collect();
+        versions.sort_unstable();
+        assert_eq!(versions, [2, 3, 4]);
+        assert_eq!(place.agent("other").read("app", "key")["version"], 4);
+        place.verify_clean();
+    }
+}
+
+#[test]
+fn sigterm_ends_a_process_in_time_whose_writes_wait_for_a_lock() {
+    // By itself, and after the end of input, as clients send it.
+    for input_ends_first in [false, true] {
+        let place = Place::new();
+        let (mut server, sql) = with_writes_under_way(&place);
+        if input_ends_first {
+            server.end_input();
+        }
+        server.signal(Signal::TERM);
+        // The harness holds the end against its deadline. Nothing was acknowledged, so nothing needs to be there.
+        server.ended();
+        sql.execute_batch("ROLLBACK").expect("the lock is given back");
+        place.verify_clean();
+    }
 }

@@ -136,12 +136,12 @@ fn a07_a09_a10_schemas_are_ones_that_every_client_takes() {
             let schema = &tool[which];
             assert_eq!(schema["type"], "object", "{name}.{which} is no plain object");
             assert!(schema["properties"].is_object(), "{name}.{which} has no properties");
-            sweep(schema, &format!("{name}.{which}"), which == "inputSchema");
+            sweep(schema, &format!("{name}.{which}"));
         }
     }
 }
 
-fn sweep(schema: &Value, path: &str, described: bool) {
+fn sweep(schema: &Value, path: &str) {
     let fields = schema.as_object().unwrap_or_else(|| panic!("{path} is no object"));
     for word in [
         "anyOf",
@@ -171,7 +171,7 @@ fn sweep(schema: &Value, path: &str, described: bool) {
                 .get("items")
                 .unwrap_or_else(|| panic!("{path} is an array without items"));
             assert!(items["type"].is_string(), "{path} has items without a type");
-            sweep(items, &format!("{path}[]"), false);
+            sweep(items, &format!("{path}[]"));
         }
     } else {
         // Only a stored value may be of any type.
@@ -191,13 +191,11 @@ fn sweep(schema: &Value, path: &str, described: bool) {
                     .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
             "{inner_path}"
         );
-        if described {
-            assert!(
-                inner["description"].as_str().is_some_and(|text| text.len() > 3),
-                "{inner_path} has no description"
-            );
-        }
-        sweep(inner, &inner_path, described);
+        assert!(
+            inner["description"].as_str().is_some_and(|text| text.len() > 3),
+            "{inner_path} has no description"
+        );
+        sweep(inner, &inner_path);
     }
 }
 
