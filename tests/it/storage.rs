@@ -1,654 +1,888 @@
-//! The file under the store: where it is, what a crash leaves, and what a broken or missing one says.
+//! What can happen to the file and its folder: paths, modes, full and read-only disks, replaced, damaged, newer and
+//! foreign files. Each is one clear error, and whatever was acknowledged stays.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, Signal, getuid, prlimit};
+use rustix::process::{Resource, Rlimit, geteuid, prlimit};
 use serde_json::{Value, json};
 
-use crate::harness::{LEGACY, Place, Server, open_sql};
+use crate::handoffs::until;
+use crate::harness::{LEGACY, Place, Refusal, Server, open_sql, warned};
 
-fn stats_path(server: &mut Server) -> (String, String) {
-    let store = server.stats()["store"].clone();
-    let text = |name: &str| store[name].as_str().unwrap_or_default().to_owned();
-    (text("path"), text("path_from"))
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in Unicode")
 }
 
-/// The names of everything in a folder, sorted.
-fn entries(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .expect("the folder is there")
+/// The path beside `path` whose name ends like this.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+fn mode(path: &Path) -> u32 {
+    let meta = std::fs::metadata(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    meta.permissions().mode() & 0o7777
+}
+
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |meta| meta.len())
+}
+
+/// The names in a folder, sorted.
+fn listed(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
     names
 }
 
+fn write(key: &str, value: Value) -> Value {
+    json!({"scope": "s", "key": key, "value": value})
+}
+
+fn as_root() -> bool {
+    geteuid().is_root()
+}
+
+/// Asserts that a refusal names the file.
+#[track_caller]
+fn names_file(refusal: &Refusal, path: &Path) {
+    assert!(refusal.text().contains(text(path)), "{} in {refusal:?}", path.display());
+    assert!(!refusal.hint.is_empty(), "no next step: {refusal:?}");
+}
+
+/// A small file system in memory, gone with the value. None when this user may not mount one.
+struct Small {
+    at: PathBuf,
+}
+
+impl Small {
+    fn mount(at: &Path, size: &str) -> Option<Self> {
+        if !as_root() {
+            return None;
+        }
+        std::fs::create_dir_all(at).expect("a folder");
+        let options = format!("size={size},mode=0777");
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs", text(at)])
+            .status();
+        done.is_ok_and(|status| status.success())
+            .then(|| Self { at: at.to_owned() })
+    }
+
+    fn remount(&self, option: &str) {
+        let status = Command::new("mount")
+            .args(["-o", &format!("remount,{option}"), text(&self.at)])
+            .status()
+            .expect("mount");
+        assert!(status.success(), "remount {option}");
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").args(["-l", text(&self.at)]).status();
+    }
+}
+
 #[test]
-fn s01_the_path_is_expanded_resolved_and_told() {
+fn s01_a_path_is_expanded_made_and_told() {
     let place = Place::new();
     let home = place.home();
+    let default = place.path().join("data").join("handoff-memory").join("memory.db");
     let cases = [
-        ("~/m/mem.db", home.join("m/mem.db")),
-        ("${HOME}/deep/er/x.db", home.join("deep/er/x.db")),
-        ("./mem.db", place.work().join("mem.db")),
-        ("sub/mem.db", place.work().join("sub/mem.db")),
-        ("  ", place.path().join("data/handoff-memory/memory.db")),
+        ("./mem.db", place.work().join("mem.db"), "MEMORY_DB"),
+        ("rel/deep/mem.db", place.work().join("rel/deep/mem.db"), "MEMORY_DB"),
+        ("~/m/mem.db", home.join("m/mem.db"), "MEMORY_DB"),
+        ("${HOME}/x/mem.db", home.join("x/mem.db"), "MEMORY_DB"),
+        ("", default.clone(), "default"),
+        ("   ", default, "default"),
     ];
-    for (given, expected) in cases {
-        let mut server = place.start().env("MEMORY_DB", given).agent("a").serve();
-        server.remember("app", "key", json!(given));
-        assert!(expected.is_file(), "{given}: nothing at {}", expected.display());
-        let (told, from) = stats_path(&mut server);
-        let told = fs::canonicalize(told).expect("a real path");
-        assert_eq!(told, fs::canonicalize(&expected).expect("a real path"), "{given}");
+    for (given, expected, from) in cases {
+        let mut server = place.start().agent("scout").env("MEMORY_DB", given).serve();
+        assert!(!expected.exists() || from == "default", "connecting makes nothing");
+        server.remember("s", "k", json!(given));
+        let store = server.stats()["store"].clone();
+        let told = PathBuf::from(store["path"].as_str().expect("a path"));
+        assert!(told.is_absolute(), "{given:?}: {store}");
         assert_eq!(
-            from,
-            if given.trim().is_empty() {
-                "default"
-            } else {
-                "MEMORY_DB"
-            }
+            std::fs::canonicalize(&told).expect("the file"),
+            std::fs::canonicalize(&expected).expect("the file"),
+            "{given:?}"
         );
-        if given.starts_with("./") {
-            server.hear(&place.work().display().to_string());
+        assert_eq!(store["path_from"], from, "{given:?}");
+        if given.starts_with("./") || given.starts_with("rel") {
+            server.hear(text(&place.work()));
+        }
+        server.finish();
+    }
+    assert_eq!(
+        listed(&place.work()),
+        ["mem.db", "rel"],
+        "no folder named `~` or `${{HOME}}`"
+    );
+    assert!(listed(&place.home()).iter().all(|name| name == "m" || name == "x"));
+}
+
+#[test]
+fn s01_a_relative_path_starts_at_the_working_directory_and_an_unknown_variable_is_refused() {
+    let place = Place::new();
+    if as_root() {
+        // A client that starts its servers in `/`.
+        let name = format!("handoff-memory-it-{}.db", std::process::id());
+        let at = Path::new("/").join(&name);
+        let start = place
+            .start()
+            .agent("scout")
+            .cwd("/")
+            .env("MEMORY_DB", format!("./{name}"));
+        let mut server = start.serve();
+        server.remember("s", "k", json!(1));
+        assert!(at.exists());
+        server.finish();
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(beside(&at, end));
         }
     }
-    for folder in [place.work(), place.path().to_owned()] {
-        assert!(
-            !entries(&folder).iter().any(|name| name.contains(['~', '$'])),
-            "{:?}",
-            entries(&folder)
-        );
-    }
-
-    let flag = home.join("flag.db");
-    let mut server = place.start().arg("--db").arg(&flag).agent("a").serve();
-    server.remember("app", "key", json!(1));
-    assert_eq!(stats_path(&mut server), (flag.display().to_string(), "--db".to_owned()));
+    let ran = place.start().env("MEMORY_DB", "${NOWHERE}/x.db").arg("verify").run();
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("MEMORY_DB"), "{ran:?}");
+    assert_eq!(listed(&place.work()), [""; 0]);
+    let ran = place.start().env("MEMORY_DB", place.work()).arg("verify").run();
+    assert!(ran.code == Some(2) && ran.stderr.contains("folder"), "{ran:?}");
 }
 
 #[test]
-fn s01_files_are_private_to_the_user() {
+fn s02_a_near_miss_name_is_warned_about_and_the_path_is_told() {
     let place = Place::new();
-    let db = place.path().join("new/folder/memory.db");
-    let mut server = place.start().env("MEMORY_DB", &db).agent("a").serve();
-    server.remember("app", "key", json!(1));
-    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-    for name in entries(db.parent().expect("a folder")) {
-        assert_eq!(mode(&db.with_file_name(&name)), 0o600, "{name}");
-    }
-    assert_eq!(mode(&place.path().join("new/folder")), 0o700);
-}
-
-#[test]
-fn s02_a_variable_with_nearly_the_right_name_is_pointed_out() {
-    let place = Place::new();
-    for name in ["MEMORY_FILE", "MEMORY_DB_PATH", "HANDOFF_MEMORY_DB"] {
-        let elsewhere = place.path().join("elsewhere.db");
-        let mut server = place
-            .start()
-            .without("MEMORY_DB")
-            .env(name, &elsewhere)
-            .agent("a")
-            .serve();
-        server.remember("app", name, json!(1));
+    let wrong = place.path().join("wrong.db");
+    for name in ["MEMORY_FILE", "MEMORY_DB_PATH", "HANDOFF_MEMORY_DB", "memory_db"] {
+        let start = place.start().agent("scout").without("MEMORY_DB").env(name, &wrong);
+        let mut server = start.serve();
         server.hear(name);
         server.hear("MEMORY_DB");
-        assert_eq!(stats_path(&mut server).1, "default");
-        assert!(!elsewhere.exists());
+        let stats = server.stats();
+        assert_eq!(stats["store"]["path_from"], "default");
+        assert!(warned(&stats, &[name, "MEMORY_DB"]), "{name}: {stats}");
     }
-    let mut right = place.agent("a");
-    right.remember("app", "key", json!(1));
-    assert_eq!(stats_path(&mut right).1, "MEMORY_DB");
-    assert!(!right.stderr().contains("did you mean"), "{}", right.stderr());
-}
-
-/// How often the ordinary run kills a server; `HANDOFF_MEMORY_LONG=1` asks for the 200 of a release.
-fn kills() -> u64 {
-    if std::env::var_os("HANDOFF_MEMORY_LONG").is_some() {
-        200
-    } else {
-        25
-    }
-}
-
-#[test]
-fn s04_what_was_acknowledged_survives_sigkill_at_any_moment() {
-    let place = Place::new();
-    let mut acknowledged: Vec<String> = Vec::new();
-    for run in 0..kills() {
-        let mut server = place.agent("scout");
-        let ids: Vec<(String, u64)> = (0..40)
-            .map(|n| {
-                let key = format!("r{run}-{n}");
-                let id = match n % 8 {
-                    7 => server.send_call("handoff", json!({"title": key, "summary": "s", "next_steps": ["x"]})),
-                    _ => server.send_call(
-                        "remember",
-                        json!({"scope": "app", "key": key, "value": {"run": run, "n": n}}),
-                    ),
-                };
-                (key, id)
-            })
-            .collect();
-        // A different moment in each run: after so many answers, and a little later.
-        let wait_for = (run * 7 % 37) as usize;
-        for (key, id) in &ids[..wait_for] {
-            server.answer(*id);
-            acknowledged.push(key.clone());
-        }
-        std::thread::sleep(Duration::from_micros(run * 131 % 1_900));
-        server.signal(Signal::KILL);
-        // What was on the way when it died was acknowledged, too.
-        for (key, id) in &ids[wait_for..] {
-            if server.reply_or_end(*id).is_some() {
-                acknowledged.push(key.clone());
-            }
-        }
-        server.kill();
-        if run % 5 == 4 {
-            place.verify_clean();
-        }
-    }
-    let sql = place.sql();
-    let kept = |key: &str| -> i64 {
-        let query = "SELECT (SELECT count(*) FROM version WHERE key = ?1) + \
-                     (SELECT count(*) FROM handoff JOIN content ON content.id = handoff.content_id WHERE instr(body, ?2) > 0)";
-        sql.query_row(query, [key, &format!("\"{key}\"")], |row| row.get(0))
-            .expect("a number")
-    };
-    for key in &acknowledged {
-        assert_eq!(kept(key), 1, "{key} was acknowledged");
-    }
-    assert!(!acknowledged.is_empty());
-    let mut server = place.agent("reader");
+    assert!(!wrong.exists());
+    let flag = place.path().join("flag.db");
+    let mut server = place.start().agent("scout").args(&["--db", text(&flag)]).serve();
+    let store = server.stats()["store"].clone();
     assert_eq!(
-        server.call("memory_stats", json!({"verify": true}))["verify"]["ok"],
-        true
+        (&store["path"], &store["path_from"]),
+        (&json!(text(&flag)), &json!("--db"))
     );
+    assert_eq!(place.agent("scout").stats()["store"]["path_from"], "MEMORY_DB");
 }
 
 #[test]
-fn s05_an_answer_tells_the_committed_row() {
+fn s05_what_is_answered_is_what_another_process_reads() {
     let place = Place::new();
-    let mut server = place.agent("scout");
-    for n in 1..=3 {
-        let record = server.remember("app", "key", json!({"n": n}));
-        // A stranger's connection sees the row at once.
-        let (version, hash): (i64, String) = place
+    let mut scout = place.agent("scout");
+    for n in 1..=20 {
+        let record = scout.remember("s", "k", json!({"n": n}));
+        assert_eq!(record["version"], n);
+        let (version, hash, body): (i64, String, String) = place
             .sql()
             .query_row(
-                "SELECT version, hash FROM version ORDER BY id DESC LIMIT 1",
+                "SELECT v.version, v.hash, c.body FROM head h JOIN version v ON v.id = h.version_id \
+                 JOIN content c ON c.id = v.content_id WHERE h.key = 'k'",
                 [],
-                |row| Ok((row.get(0)?, row.get(1)?)),
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )
-            .expect("the row");
-        assert_eq!((&record["version"], &record["hash"]), (&json!(version), &json!(hash)));
+            .expect("the committed row");
+        assert_eq!(
+            (json!(version), json!(hash)),
+            (record["version"].clone(), record["hash"].clone())
+        );
+        assert_eq!(body, format!("{{\"n\":{n}}}"));
     }
+    assert_eq!(place.agent("codex").read("s", "k")["version"], 20);
 }
 
-/// A small file system that can be filled, or `None` where this user may not mount one.
-struct SmallDisk<'a>(&'a Path);
-
-impl<'a> SmallDisk<'a> {
-    fn mount(at: &'a Path) -> Option<Self> {
-        fs::create_dir_all(at).expect("a folder");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
-            .arg(at)
-            .output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Self(at))
-    }
-}
-
-impl Drop for SmallDisk<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0).status();
-    }
-}
-
-/// Writes until a write is refused; gives the number of acknowledged writes and the refusal's code and text.
-fn fill(server: &mut Server) -> (u64, String, String) {
-    let bulk = "x".repeat(40_000);
-    for n in 0..1_000 {
-        match server.attempt(
-            "remember",
-            json!({"scope": "fill", "key": format!("k{n}"), "value": bulk}),
-        ) {
-            Ok(_) => {}
-            Err(refusal) => return (n, refusal.code.clone(), refusal.text()),
+/// Writes until the disk stays full; gives how many records were acknowledged. A refusal may make some room, since the
+/// log can be emptied then, so that the first one is not yet the end.
+#[track_caller]
+fn fill(server: &mut Server, db: &Path) -> usize {
+    let (mut written, mut refused) = (0, 0);
+    for n in 0..2_000 {
+        let big = json!("x".repeat(15_000));
+        match server.attempt("remember", write(&format!("fill{n}"), big)) {
+            Ok(_) => (written, refused) = (written + 1, 0),
+            Err(refusal) => {
+                assert_eq!(refusal.code, "disk_full", "after {written} records: {refusal:?}");
+                names_file(&refusal, db);
+                refused += 1;
+            }
+        }
+        if refused == 6 {
+            return written;
         }
     }
-    panic!("a full disk never refused a write");
+    panic!("the disk never got full");
+}
+
+/// What must hold on a full disk and after: reads go on, nothing is there in part, and writes go on once `free` made
+/// room, in the same process.
+#[track_caller]
+fn lives_on(server: &mut Server, db: &Path, written: usize, free: impl FnOnce()) {
+    assert!(written > 3, "only {written} records fitted");
+    for tool in ["remember", "handoff"] {
+        let big = "y".repeat(15_000);
+        let arguments = json!({"scope": "s", "key": "full", "value": big, "title": "full", "summary": big});
+        let refusal = server.refuse(tool, arguments, "disk_full");
+        names_file(&refusal, db);
+    }
+    assert_eq!(server.read("s", "fill0")["version"], 1);
+    assert_eq!(
+        server.call("recall", json!({"scope": "s", "limit": 1}))["total"],
+        json!(written)
+    );
+    let stats = server.call("memory_stats", json!({"verify": true}));
+    assert_eq!(
+        (&stats["records"], &stats["verify"]["ok"]),
+        (&json!(written), &json!(true))
+    );
+    free();
+    assert_eq!(server.remember("s", "after", json!(1))["version"], 1);
+    assert_eq!(server.remember("s", "fill0", json!(2))["version"], 2);
+    let stats = server.call("memory_stats", json!({"verify": true}));
+    assert_eq!(
+        (&stats["records"], &stats["handoffs"]["open"], &stats["verify"]["ok"]),
+        (&json!(written + 1), &json!(0), &json!(true))
+    );
 }
 
 #[test]
-fn s07_a_full_disk_is_one_clear_error_and_loses_nothing() {
+fn s07_a_full_disk_refuses_writes_keeps_everything_and_goes_on() {
     let place = Place::new();
-    let folder = place.path().join("small");
-    let Some(disk) = SmallDisk::mount(&folder) else {
-        // The test below holds where nothing can be mounted; where it can, this one must not be passed over.
-        assert!(!may_mount(), "a tmpfs could not be mounted");
+    let Some(small) = Small::mount(&place.path().join("small"), "3m") else {
         return;
     };
-    let db = folder.join("memory.db");
-    let ballast = folder.join("ballast");
-    fs::write(&ballast, vec![0; 400_000]).expect("room for ballast");
-    let start = place.start().env("MEMORY_DB", &db).agent("scout");
-    let mut server = start.serve();
-    let (kept, code, text) = fill(&mut server);
-    assert_eq!(code, "disk_full", "{text}");
-    assert!(text.contains(&db.display().to_string()), "{text}");
-    assert!(kept > 0);
-    // Reading goes on, and nothing of the refused write is there.
-    let found = server.call("recall", json!({"scope": "fill", "limit": 1}));
-    assert_eq!(found["total"], kept, "{found}");
-    fs::remove_file(&ballast).expect("the ballast is there");
-    assert_eq!(
-        server.remember("after", "key", json!(1))["version"],
-        1,
-        "writes work again without a restart"
-    );
-    let ran = start.clone().arg("verify").run();
+    let ballast = small.at.join("ballast");
+    std::fs::write(&ballast, vec![0; 1_500_000]).expect("it fits");
+    let db = small.at.join("memory.db");
+    let start = place.start().env("MEMORY_DB", &db);
+    let mut scout = start.clone().agent("scout").serve();
+    let written = fill(&mut scout, &db);
+    lives_on(&mut scout, &db, written, || {
+        std::fs::remove_file(&ballast).expect("the ballast");
+    });
+    // One that opens the file only when the disk is full reads, too.
+    let written = written + 1 + fill_again(&mut scout);
+    let mut late = start.clone().agent("late").serve();
+    assert_eq!(late.stats()["records"], json!(written));
+    small.remount("size=12m");
+    assert_eq!(late.remember("s", "late", json!(1))["version"], 1);
+    scout.finish();
+    late.finish();
+    let ran = start.arg("verify").run();
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    drop(server);
-    drop(disk);
 }
 
-/// Whether this process may mount at all (a container's root may not).
-fn may_mount() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let caps = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .unwrap_or("0")
-        .trim()
-        .to_owned();
-    u64::from_str_radix(&caps, 16).is_ok_and(|caps| caps & (1 << 21) != 0)
+/// Fills the disk once more, under other keys.
+#[track_caller]
+fn fill_again(server: &mut Server) -> usize {
+    for n in 0..2_000 {
+        if let Err(refusal) = server.attempt("remember", write(&format!("more{n}"), json!("x".repeat(20_000)))) {
+            assert_eq!(refusal.code, "disk_full", "{refusal:?}");
+            return n;
+        }
+    }
+    panic!("the disk never got full");
 }
 
 #[test]
-fn s07_a_file_size_limit_is_one_clear_error_and_loses_nothing() {
+fn s07_a_file_size_limit_is_a_full_disk_too() {
     let place = Place::new();
-    // The limit raises a signal that would end the process; ignoring it is inherited.
-    let start = place
-        .start()
-        .agent("scout")
-        .through(&["/bin/sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);
-    let mut server = start.serve();
-    server.remember("app", "key", json!(1));
-    let limit = |bytes| Rlimit {
-        current: bytes,
-        maximum: None,
-    };
-    let _ = prlimit(Some(server.pid()), Resource::Fsize, limit(Some(600_000))).expect("a limit on the file's size");
-    let (kept, code, text) = fill(&mut server);
-    assert_eq!(code, "disk_full", "{text}");
-    assert!(text.contains(&place.db().display().to_string()), "{text}");
-    assert_eq!(
-        server.call("recall", json!({"scope": "fill", "limit": 1}))["total"],
-        kept
-    );
-    let _ = prlimit(Some(server.pid()), Resource::Fsize, limit(None)).expect("the limit is lifted");
-    assert_eq!(server.remember("after", "key", json!(1))["version"], 1);
+    let start = place.start().agent("scout");
+    // 1024 blocks of 512 bytes; only the soft limit, so that it can be raised again. A write beyond it fails where
+    // the signal for it is ignored.
+    let limited = start.through(&["sh", "-c", "trap '' XFSZ; ulimit -S -f 1024; exec \"$@\"", "sh"]);
+    let mut scout = limited.serve();
+    let written = fill(&mut scout, &place.db());
+    let pid = scout.pid();
+    lives_on(&mut scout, &place.db(), written, || {
+        let unlimited = Rlimit {
+            current: None,
+            maximum: None,
+        };
+        prlimit(Some(pid), Resource::Fsize, unlimited).expect("the limit is raised");
+    });
+    scout.finish();
     place.verify_clean();
 }
 
 #[test]
-fn s08_a_folder_where_write_ahead_logging_cannot_work_is_one_clear_error() {
-    if getuid().is_root() {
-        // Root passes every mode, so a file system that refuses is needed: /proc refuses everything.
-        let place = Place::new();
-        let mut server = place.start().env("MEMORY_DB", "/proc/memory.db").agent("a").serve();
-        let refusal = server
-            .attempt("remember", json!({"scope": "a", "key": "k", "value": 1}))
-            .expect_err("no file in /proc");
-        assert!(refusal.text().contains("/proc/memory.db"), "{refusal:?}");
-        server.result("ping", json!({}));
-        return;
-    }
+fn s07_a_file_size_limit_does_not_end_the_process() {
     let place = Place::new();
-    let folder = place.path().join("closed");
-    fs::create_dir(&folder).expect("a folder");
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("a mode");
-    let mut server = place
-        .start()
-        .env("MEMORY_DB", folder.join("memory.db"))
-        .agent("a")
+    let start = place.start().agent("scout");
+    let mut scout = start
+        .through(&["sh", "-c", "ulimit -S -f 1024; exec \"$@\"", "sh"])
         .serve();
-    server.refuse("remember", json!({"scope": "a", "key": "k", "value": 1}), "read_only");
-    server.result("ping", json!({}));
+    for n in 0..200 {
+        let request = scout.send_call("remember", write(&format!("k{n}"), json!("x".repeat(20_000))));
+        let Some(reply) = scout.reply_or_end(request) else {
+            panic!("the process ended at record {n}, beyond its limit on file sizes");
+        };
+        if reply["result"]["isError"] == true {
+            return;
+        }
+    }
+    panic!("the limit was never reached");
 }
 
 #[test]
-fn s08_a_journal_that_cannot_be_shared_is_one_clear_error() {
+fn s08_a_place_without_shared_memory_is_one_plain_error() {
     let place = Place::new();
-    let mut first = place.agent("a");
-    first.remember("app", "key", json!(1));
-    first.finish();
-    // A folder in the place of the shared-memory file: the log cannot be shared between processes.
-    for suffix in ["-wal", "-shm"] {
-        let _ = fs::remove_file(place.path().join(format!("memory.db{suffix}")));
-    }
-    fs::create_dir(place.path().join("memory.db-shm")).expect("a folder");
-    let mut server = place.agent("a");
+    let mut scout = place.agent("scout");
+    scout.remember("s", "k", json!(1));
+    scout.finish();
+    // Where the shared memory of the log should be, there is a folder: opening it fails, whatever is tried.
+    let shm = beside(&place.db(), "-shm");
+    let _ = std::fs::remove_file(&shm);
+    std::fs::create_dir(&shm).expect("a folder in the way");
+    let before = std::fs::read(place.db()).expect("the file");
+    let mut codex = place.agent("codex");
     let started = Instant::now();
-    let refusal = server
-        .attempt("remember", json!({"scope": "app", "key": "key", "value": 2}))
-        .expect_err("nothing can be shared");
-    assert!(started.elapsed() < Duration::from_secs(30), "the wait is bounded");
-    assert!(refusal.text().contains("memory.db"), "{refusal:?}");
-    server.result("ping", json!({}));
-    fs::remove_dir(place.path().join("memory.db-shm")).expect("the folder is there");
-    assert_eq!(server.remember("app", "key", json!(2))["version"], 2);
+    let refusal = codex
+        .attempt("remember", write("k", json!(2)))
+        .expect_err("it cannot be used");
+    assert!(started.elapsed() < Duration::from_secs(25), "the retry is bounded");
+    names_file(&refusal, &place.db());
+    assert_ne!(refusal.code, "internal", "{refusal:?}");
+    if let Ok(answer) = codex.attempt("recall", json!({"scope": "s", "key": "k"})) {
+        assert_eq!(answer["records"][0]["value"], 1);
+    }
+    assert_eq!(std::fs::read(place.db()).expect("the file"), before);
+    codex.finish();
+    std::fs::remove_dir(&shm).expect("out of the way");
+    assert_eq!(place.agent("codex").remember("s", "k", json!(2))["version"], 2);
     place.verify_clean();
 }
 
 #[test]
-fn s10_idle_servers_do_not_let_the_log_grow() {
+fn s08_what_was_read_only_is_written_again_without_a_restart() {
     let place = Place::new();
-    let mut writer = place.agent("writer");
-    writer.remember("app", "key", json!(0));
-    let mut idle: Vec<Server> = (0..8).map(|n| place.agent(&format!("idle-{n}"))).collect();
-    for server in &mut idle {
-        server.read("app", "key");
-        server.found(json!({"query": "key"}));
+    let mut scout = place.agent("scout");
+    scout.remember("s", "k", json!(1));
+    scout.finish();
+    let shm = beside(&place.db(), "-shm");
+    std::fs::create_dir(&shm).expect("a folder in the way");
+    let mut codex = place.agent("codex");
+    codex
+        .attempt("remember", write("k", json!(2)))
+        .expect_err("it cannot be written");
+    let _ = codex.attempt("recall", json!({"scope": "s", "key": "k"}));
+    std::fs::remove_dir(&shm).expect("out of the way");
+    assert_eq!(codex.remember("s", "k", json!(2))["version"], 2);
+    place.verify_clean();
+}
+
+#[test]
+fn s10_idle_readers_do_not_let_the_log_grow() {
+    let place = Place::new();
+    let mut writer = place.start().agent("writer").env("MEMORY_DURABILITY", "normal").serve();
+    writer.remember("s", "k0", json!(0));
+    let mut readers: Vec<Server> = (0..8).map(|n| place.agent(&format!("reader-{n}"))).collect();
+    for reader in &mut readers {
+        reader.read("s", "k0");
+        reader.found(json!({"query": "0"}));
     }
-    let bulk = "x".repeat(2_000);
-    for batch in 0..40 {
-        let ids: Vec<u64> = (0..100)
+    let wal = beside(&place.db(), "-wal");
+    let mut most = 0;
+    for round in 0..20 {
+        let sent: Vec<u64> = (0..200)
             .map(|n| {
-                writer.send_call(
-                    "remember",
-                    json!({"scope": "app", "key": format!("{batch}-{n}"), "value": bulk}),
-                )
+                let value = json!({"round": round, "text": "x".repeat(500)});
+                writer.send_call("remember", write(&format!("k{n}"), value))
             })
             .collect();
-        for id in ids {
-            writer.answer(id);
+        for request in sent {
+            writer.answer(request);
         }
+        most = most.max(size(&wal));
     }
-    let wal = fs::metadata(place.path().join("memory.db-wal")).map_or(0, |meta| meta.len());
-    assert!(wal < 32 * 1024 * 1024, "the log has grown to {wal} bytes");
-    let store = writer.stats()["store"].clone();
-    assert!(
-        store["wal_bytes"].as_u64().is_some() && store["bytes"].as_u64().is_some_and(|n| n > 0),
-        "{store}"
-    );
-    for server in &mut idle {
-        assert!(server.alive());
+    assert!(most < 8 * 1024 * 1024, "the log reached {most} bytes");
+    let stats = writer.stats();
+    assert!(stats["store"]["wal_bytes"].is_u64(), "{stats}");
+    // At rest it is emptied, though eight processes have the file open.
+    until("an empty log", || (size(&wal) == 0).then_some(()));
+    for reader in &mut readers {
+        assert_eq!(reader.read("s", "k0")["value"]["round"], 19);
     }
+    place.verify_clean();
 }
 
 #[test]
-fn s11_the_bundled_sqlite_is_free_of_the_reset_race() {
+fn s11_the_sqlite_inside_has_the_fix_of_the_log_reset() {
     let place = Place::new();
-    let mut server = place.agent("a");
-    let version = server.stats()["store"]["sqlite"]
-        .as_str()
-        .expect("a version")
-        .to_owned();
-    let numbers: Vec<u32> = version.split('.').map(|n| n.parse().expect("a number")).collect();
-    assert!(numbers >= vec![3, 51, 3], "SQLite {version}");
+    let stats = place.agent("scout").stats();
+    let told = stats["store"]["sqlite"].as_str().expect("a version").to_owned();
+    let version: Vec<u32> = told.split('.').map(|part| part.parse().expect("a number")).collect();
+    assert!(version >= vec![3, 51, 3], "SQLite {told}");
 }
 
 #[test]
-fn s13_a_write_into_a_replaced_or_removed_file_is_never_acknowledged() {
-    for removed in [true, false] {
+fn s13_a_file_that_took_the_place_is_one_conflict_and_then_used() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    scout.remember("s", "old", json!("before"));
+    // A backup: the file as it was, closed.
+    let backup = place.path().join("backup.db");
+    {
+        let sql = place.sql();
+        sql.execute("VACUUM INTO ?1", [text(&backup)]).expect("a copy");
+    }
+    scout.remember("s", "lost", json!("with the file that is replaced"));
+    std::fs::rename(&backup, place.db()).expect("mv backup.db memory.db");
+    let refusal = scout.refuse("remember", write("new", json!(1)), "conflict");
+    names_file(&refusal, &place.db());
+    // From here on it is the file that is there.
+    let record = scout.remember("s", "new", json!(1));
+    assert_eq!(record["version"], 1);
+    let mut fresh = place.agent("codex");
+    assert_eq!(fresh.read("s", "new")["hash"], record["hash"]);
+    assert_eq!(fresh.read("s", "old")["value"], "before");
+    assert_eq!(scout.read("s", "old")["value"], "before");
+    scout.finish();
+    fresh.finish();
+    place.verify_clean();
+}
+
+#[test]
+fn s13_a_removed_file_is_one_conflict_and_then_made_anew() {
+    for all in [true, false] {
         let place = Place::new();
-        let mut server = place.agent("scout");
-        server.remember("app", "old", json!(1));
-        let other = Place::new();
-        other.agent("scout").remember("app", "backup", json!(1));
-        for suffix in ["", "-wal", "-shm"] {
-            let _ = fs::remove_file(place.path().join(format!("memory.db{suffix}")));
+        let mut scout = place.agent("scout");
+        scout.remember("s", "k", json!(1));
+        std::fs::remove_file(place.db()).expect("rm memory.db");
+        if all {
+            for end in ["-wal", "-shm"] {
+                let _ = std::fs::remove_file(beside(&place.db(), end));
+            }
         }
-        if !removed {
-            fs::copy(other.db(), place.db()).expect("the backup is put in place");
-        }
-        // Either it is refused, or it is really there for a new process.
-        let written = server.attempt("remember", json!({"scope": "app", "key": "new", "value": 2}));
-        let mut fresh = place.agent("fresh");
-        let there = fresh.call("recall", json!({"scope": "app", "key": "new"}))["total"] == 1;
-        assert_eq!(written.is_ok(), there, "removed: {removed}; {written:?}");
-        // And the server is of use again.
-        let again = server.remember("app", "again", json!(3));
-        assert_eq!(fresh.read("app", "again")["hash"], again["hash"]);
+        let refusal = scout.refuse("remember", write("k", json!(2)), "conflict");
+        names_file(&refusal, &place.db());
+        let record = scout.remember("s", "k", json!(2));
+        assert_eq!(record["version"], 1, "a new store: {record}");
+        assert_eq!(scout.stats()["created"], true);
+        assert_eq!(place.agent("codex").read("s", "k")["hash"], record["hash"]);
+        scout.finish();
         place.verify_clean();
     }
 }
 
 #[test]
-fn s14_a_newer_schema_is_refused_and_nothing_is_written() {
+fn s13_a_read_never_answers_from_a_file_that_is_gone() {
     let place = Place::new();
-    let mut old = place.agent("old");
-    old.remember("app", "key", json!(1));
-    place
-        .sql()
-        .pragma_update(None, "user_version", 999)
-        .expect("the number");
-    let mut fresh = place.agent("fresh");
+    let other = Place::new();
+    let mut there = other.agent("scout");
+    there.remember("s", "k", json!("the other"));
+    there.finish();
+    let mut scout = place.agent("scout");
+    scout.remember("s", "k", json!("the first"));
+    assert_eq!(scout.read("s", "k")["value"], "the first");
+    for end in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(beside(&place.db(), end));
+    }
+    std::fs::copy(other.db(), place.path().join("new.db")).expect("a copy");
+    std::fs::rename(place.path().join("new.db"), place.db()).expect("mv");
+    match scout.attempt("recall", json!({"scope": "s", "key": "k"})) {
+        Ok(answer) => assert_eq!(answer["records"][0]["value"], "the other"),
+        Err(refusal) => assert_eq!(refusal.code, "conflict", "{refusal:?}"),
+    }
+    std::fs::remove_file(place.db()).expect("rm");
+    assert_eq!(scout.call("recall", json!({"scope": "s", "key": "k"}))["total"], 0);
+    assert!(!place.db().exists(), "a read makes no file");
+}
+
+/// Asserts that every tool is refused as `newer_schema` with both numbers, and that nothing is written.
+#[track_caller]
+fn newer(server: &mut Server, place: &Place) {
+    let ledger = place.count("SELECT count(*) FROM ledger");
+    for (tool, arguments) in [
+        ("remember", write("k", json!(2))),
+        ("recall", json!({"scope": "s", "key": "k"})),
+        ("history", json!({"scope": "s", "key": "k"})),
+        ("handoff", json!({"title": "t", "summary": "s"})),
+        ("resume", json!({})),
+        (
+            "record_outcome",
+            json!({"outcome": "success", "outcome_ref": "r", "refs": [{"scope": "s", "key": "k"}]}),
+        ),
+        ("memory_stats", json!({})),
+    ] {
+        let refusal = server.refuse(tool, arguments, "newer_schema");
+        names_file(&refusal, &place.db());
+        assert!(
+            refusal.text().contains("999") && refusal.text().contains("upgrade"),
+            "{refusal:?}"
+        );
+    }
+    assert_eq!(place.count("SELECT count(*) FROM ledger"), ledger);
+    assert_eq!(place.count("PRAGMA user_version"), 999);
+}
+
+#[test]
+fn s14_a_newer_schema_is_refused_and_nothing_written() {
+    let place = Place::new();
+    let mut running = place.agent("scout");
+    running.remember("s", "k", json!(1));
+    running.read("s", "k");
+    let schema = place.count("PRAGMA user_version");
+    // Raised under a server that has the file open for both reading and writing.
+    place.sql().pragma_update(None, "user_version", 999).expect("raised");
+    newer(&mut running, &place);
+    let mut fresh = place.start().agent("codex").spawn();
+    let greeting = fresh.initialize(LEGACY);
+    assert_eq!(greeting["serverInfo"]["name"], "handoff-memory");
     assert_eq!(
         fresh.result("tools/list", json!({}))["tools"].as_array().map(Vec::len),
         Some(7)
     );
-    for server in [&mut old, &mut fresh] {
-        let calls = [
-            ("remember", json!({"scope": "app", "key": "key", "value": 2})),
-            ("recall", json!({"scope": "app", "key": "key"})),
-            ("history", json!({"scope": "app", "key": "key"})),
-            ("handoff", json!({"title": "t", "summary": "s"})),
-            ("resume", json!({})),
-            (
-                "record_outcome",
-                json!({"outcome": "success", "outcome_ref": "r", "refs": [{"scope": "app", "key": "key"}]}),
-            ),
-        ];
-        for (tool, arguments) in calls {
-            let refusal = server.refuse(tool, arguments, "newer_schema");
-            assert!(refusal.message.contains("999"), "{refusal:?}");
+    newer(&mut fresh, &place);
+    for args in [["verify"], ["checkpoint"]] {
+        let ran = place.run(&args);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("999"), "{ran:?}");
+    }
+    // Brought back, it is used again without a restart.
+    place
+        .sql()
+        .pragma_update(None, "user_version", schema)
+        .expect("lowered");
+    assert_eq!(running.remember("s", "k", json!(2))["version"], 2);
+    assert_eq!(fresh.read("s", "k")["version"], 2);
+    place.verify_clean();
+}
+
+/// Asserts that reads, writes and `verify` refuse the file as `corrupt`, end soon, and leave every byte of it.
+#[track_caller]
+fn unusable(place: &Place, words: &[&str]) {
+    let before = std::fs::read(place.db()).expect("the file");
+    let mut scout = place.agent("scout");
+    for (tool, arguments) in [
+        ("remember", write("k", json!(2))),
+        ("recall", json!({"scope": "s", "key": "k"})),
+        ("memory_stats", json!({})),
+        ("handoff", json!({"title": "t", "summary": "s"})),
+    ] {
+        let started = Instant::now();
+        let refusal = scout.refuse(tool, arguments, "corrupt");
+        assert!(started.elapsed() < Duration::from_secs(3), "{tool}: no loop");
+        names_file(&refusal, &place.db());
+        for word in words {
+            assert!(refusal.text().contains(word), "{word} in {refusal:?}");
         }
     }
+    scout.finish();
     let ran = place.run(&["verify"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    drop((old, fresh));
-    let sql = place.sql();
-    assert_eq!(
-        sql.query_row("SELECT count(*) FROM version", [], |row| row.get::<_, i64>(0))
-            .ok(),
-        Some(1)
+    assert!(ran.stderr.contains(text(&place.db())), "{ran:?}");
+    assert!(
+        std::fs::read(place.db()).expect("the file") == before,
+        "the file was changed"
     );
 }
 
 #[test]
-fn s16_what_is_no_database_is_said_and_left_alone() {
+fn s16_a_text_file_is_not_a_database_and_stays() {
     let place = Place::new();
-    fs::write(place.db(), "Dear diary,\n".repeat(1_000)).expect("a text file");
-    let before = fs::read(place.db()).expect("the file");
-    let mut server = place.agent("scout");
-    for _ in 0..2 {
-        for (tool, arguments) in [
-            ("remember", json!({"scope": "a", "key": "k", "value": 1})),
-            ("recall", json!({"scope": "a"})),
-        ] {
-            let refusal = server.refuse(tool, arguments, "corrupt");
-            assert!(
-                refusal.text().contains(&place.db().display().to_string()),
-                "{refusal:?}"
-            );
-            assert!(!refusal.hint.is_empty());
-        }
-    }
-    drop(server);
-    assert_eq!(fs::read(place.db()).expect("the file"), before);
-    assert_eq!(entries(place.path()), ["data", "home", "memory.db", "work"]);
+    std::fs::write(place.db(), "my notes\n".repeat(1_000)).expect("a text file");
+    unusable(&place, &["not a database"]);
+    std::fs::write(place.db(), "short").expect("a text file");
+    unusable(&place, &["not a database"]);
+    assert_eq!(listed(place.path()), ["data", "home", "memory.db", "work"]);
+}
+
+#[test]
+fn s16_another_programs_database_is_left_alone() {
+    let place = Place::new();
+    let sql = open_sql(&place.db());
+    sql.execute_batch(
+        "CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT); INSERT INTO note (body) VALUES ('mine');",
+    )
+    .expect("a database");
+    drop(sql);
+    unusable(&place, &["another program"]);
+    let sql = open_sql(&place.db());
+    sql.pragma_update(None, "user_version", 3).expect("a number");
+    drop(sql);
+    unusable(&place, &["another program"]);
+    assert_eq!(place.count("SELECT count(*) FROM note"), 1);
+    let mode: String = place
+        .sql()
+        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+        .expect("a mode");
+    assert_eq!(mode, "delete", "not even its journal mode was changed");
+}
+
+#[test]
+fn s16_an_empty_file_is_a_new_store_and_announced() {
+    let place = Place::new();
+    std::fs::write(place.db(), "").expect("an empty file");
+    let mut scout = place.agent("scout");
+    assert_eq!(scout.call("recall", json!({"scope": "s", "key": "k"}))["total"], 0);
+    assert_eq!(scout.stats()["created"], false);
+    assert_eq!(size(&place.db()), 0, "a read makes nothing");
     assert_eq!(place.run(&["verify"]).code, Some(2));
-}
-
-#[test]
-fn s16_a_database_of_another_program_is_left_alone() {
-    let place = Place::new();
-    open_sql(&place.db())
-        .execute_batch("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
-        .expect("a table");
-    let mut server = place.agent("scout");
-    server
-        .attempt("remember", json!({"scope": "a", "key": "k", "value": 1}))
-        .expect_err("not ours");
-    drop(server);
-    assert_eq!(place.count("SELECT count(*) FROM sqlite_schema"), 1);
-}
-
-#[test]
-fn s16_a_damaged_file_is_said_and_never_replaced() {
-    let place = Place::new();
-    let mut writer = place.agent("scout");
-    for n in 0..200 {
-        writer.remember("app", &format!("k{n}"), json!("x".repeat(500)));
-    }
-    writer.finish();
-    let mut bytes = fs::read(place.db()).expect("the file");
-    let middle = bytes.len() / 2 / 4096 * 4096;
-    bytes[middle..middle + 4096].fill(0xa5);
-    fs::write(place.db(), &bytes).expect("the damage");
-    let ran = place.run(&["verify"]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    let mut server = place.agent("scout");
-    let proof = server.call("memory_stats", json!({"verify": true}));
-    assert_eq!(proof["verify"]["ok"], false, "{proof}");
-    for n in 0..200 {
-        if let Err(refusal) = server.attempt("recall", json!({"scope": "app", "key": format!("k{n}")})) {
-            assert_eq!(refusal.code, "corrupt", "{refusal:?}");
-        }
-    }
-    server.finish();
-    assert_eq!(
-        fs::read(place.db()).expect("the file")[middle..middle + 4096],
-        bytes[middle..middle + 4096]
-    );
-}
-
-#[test]
-fn s16_a_cut_log_loses_at_most_what_it_held_and_verifies() {
-    let place = Place::new();
-    let mut writer = place.agent("scout");
-    for n in 0..20 {
-        writer.remember("app", &format!("k{n}"), json!(n));
-    }
-    writer.kill();
-    let wal = place.path().join("memory.db-wal");
-    if let Ok(file) = fs::OpenOptions::new().write(true).open(&wal) {
-        let length = file.metadata().expect("its length").len();
-        file.set_len(length / 2 + 7).expect("it can be cut");
-    }
-    let mut server = place.agent("scout");
-    server.remember("app", "after", json!(1));
+    assert_eq!(scout.remember("s", "k", json!(1))["version"], 1);
+    assert_eq!(scout.stats()["created"], true);
+    scout.hear("created");
+    scout.hear(text(&place.db()));
     place.verify_clean();
 }
 
 #[test]
-fn s16_an_empty_file_is_taken_as_new_and_that_is_said() {
+fn s16_garbage_in_the_middle_is_found_and_nothing_rebuilt() {
     let place = Place::new();
-    fs::write(place.db(), "").expect("an empty file");
-    let mut server = place.agent("scout");
-    assert_eq!(server.call("recall", json!({"scope": "app"}))["total"], 0);
-    assert_eq!(
-        fs::metadata(place.db()).expect("the file").len(),
-        0,
-        "a read wrote into the file"
+    let mut scout = place.agent("scout");
+    for n in 0..200 {
+        scout.remember("s", &format!("k{n}"), json!("x".repeat(400)));
+    }
+    scout.finish();
+    let mut bytes = std::fs::read(place.db()).expect("the file");
+    let middle = bytes.len() / 8192 * 4096;
+    let mut noise = 7_u32;
+    for byte in &mut bytes[middle..middle + 4096] {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        *byte = (noise >> 24) as u8;
+    }
+    std::fs::write(place.db(), &bytes).expect("the damaged file");
+    let ran = place.run(&["verify"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let mut scout = place.agent("scout");
+    let mut refused = 0;
+    for n in 0..200 {
+        match scout.attempt("recall", json!({"scope": "s", "key": format!("k{n}")})) {
+            Ok(answer) => assert!(
+                answer["total"] == 0 || answer["records"][0]["value"] == "x".repeat(400),
+                "k{n}: something else: {answer}"
+            ),
+            Err(refusal) => {
+                assert_eq!(refusal.code, "corrupt", "k{n}: {refusal:?}");
+                names_file(&refusal, &place.db());
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0 || ran.stdout.len() > 10, "{ran:?}");
+    let verify = scout.attempt("memory_stats", json!({"verify": true}));
+    match verify {
+        Ok(stats) => assert_eq!(stats["verify"]["ok"], false, "{stats}"),
+        Err(refusal) => assert_eq!(refusal.code, "corrupt", "{refusal:?}"),
+    }
+    scout.finish();
+    assert!(
+        std::fs::read(place.db()).expect("the file") == bytes,
+        "reads changed the file"
     );
-    server.remember("app", "key", json!(1));
-    server.hear(&place.db().display().to_string());
-    assert_eq!(server.stats()["created"], true);
 }
 
 #[test]
-fn s17_a_folder_that_is_copied_between_machines_is_warned_about_once() {
+fn s16_a_log_cut_short_gives_a_whole_earlier_state() {
     let place = Place::new();
-    for folder in ["Dropbox", "OneDrive - Work", "Library/Mobile Documents/x"] {
-        let db = place.home().join(folder).join("memory.db");
-        let mut server = place.start().env("MEMORY_DB", &db).agent("a").serve();
-        server.remember("app", "key", json!(1));
-        server.remember("app", "key", json!(2));
-        server.hear(&db.display().to_string());
-        let said = server.stderr();
+    let wal = beside(&place.db(), "-wal");
+    let mut scout = place.agent("scout");
+    scout.remember("s", "base", json!(0));
+    // Rested: what was written so far is in the file itself.
+    until("an empty log", || (size(&wal) == 0).then_some(()));
+    for n in 0..10 {
+        scout.remember("s", &format!("k{n}"), json!(n));
+    }
+    scout.kill();
+    let whole = size(&wal);
+    assert!(whole > 10_000, "{whole} bytes in the log");
+    let log = std::fs::OpenOptions::new().write(true).open(&wal).expect("the log");
+    log.set_len(whole * 6 / 10 + 17).expect("cut");
+    drop(log);
+    let mut codex = place.agent("codex");
+    assert_eq!(codex.read("s", "base")["value"], 0);
+    let left = codex.call("recall", json!({"scope": "s"}))["total"]
+        .as_i64()
+        .expect("a count");
+    assert!((2..=10).contains(&left), "{left} records");
+    for n in 0..left - 1 {
+        assert_eq!(codex.read("s", &format!("k{n}"))["value"], n, "the oldest are kept");
+    }
+    assert_eq!(codex.remember("s", "after", json!(1))["version"], 1);
+    codex.finish();
+    place.verify_clean();
+}
+
+#[test]
+fn s17_a_synced_folder_gets_one_warning() {
+    let place = Place::new();
+    for folder in ["Dropbox", "OneDrive - Work", "iCloud"] {
+        let db = place.home().join(folder).join("mem.db");
+        let mut server = place.start().agent("scout").env("MEMORY_DB", &db).serve();
+        server.remember("s", "k", json!(1));
+        server.hear("copies between machines");
+        assert_eq!(server.stderr().matches("copies between machines").count(), 1);
+        assert!(warned(&server.stats(), &["copies between machines"]));
+    }
+    std::fs::write(place.path().join("memory.sync-conflict-20261201.db"), "").expect("a conflict");
+    let server = place.agent("scout");
+    server.hear("sync conflict");
+}
+
+#[test]
+fn s19_a_new_store_is_announced_and_a_read_makes_none() {
+    let place = Place::new();
+    let typo = place.path().join("no").join("such").join("memroy.db");
+    let mut scout = place.start().agent("scout").env("MEMORY_DB", &typo).serve();
+    scout.result("tools/list", json!({}));
+    assert_eq!(scout.call("recall", json!({"query": "anything"}))["total"], 0);
+    assert_eq!(scout.call("recall", json!({"scope": "s", "key": "k"}))["total"], 0);
+    scout.refuse("history", json!({"scope": "s", "key": "k"}), "not_found");
+    assert!(
+        scout.call("resume", json!({"peek": true}))["packets"]
+            .as_array()
+            .is_some_and(Vec::is_empty)
+    );
+    let stats = scout.call("memory_stats", json!({"verify": true}));
+    assert_eq!(
+        (&stats["records"], &stats["created"], &stats["verify"]["ok"]),
+        (&json!(0), &json!(false), &json!(true))
+    );
+    assert!(stats.get("checkpoint").is_none(), "{stats}");
+    for args in [["verify"], ["checkpoint"]] {
+        let ran = place.start().env("MEMORY_DB", &typo).args(&args).run();
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(text(&typo)), "{ran:?}");
+    }
+    assert!(!place.path().join("no").exists(), "not even the folder");
+    scout.remember("s", "k", json!(1));
+    scout.hear("created");
+    scout.hear(text(&typo));
+    assert_eq!(scout.stats()["created"], true);
+    let mut second = place.start().agent("codex").env("MEMORY_DB", &typo).serve();
+    second.remember("s", "k", json!(2));
+    assert_eq!(second.stats()["created"], false);
+    assert!(!second.stderr().contains("created"), "{}", second.stderr());
+}
+
+#[test]
+fn files_are_0600_and_a_folder_that_we_make_0700_whatever_the_umask() {
+    for umask in ["000", "022", "077"] {
+        let place = Place::new();
+        let folder = place.path().join("a").join("b");
+        let db = folder.join("memory.db");
+        let script = format!("umask {umask}; exec \"$@\"");
+        let start = place.start().agent("scout").env("MEMORY_DB", &db);
+        let mut scout = start.through(&["sh", "-c", &script, "sh"]).serve();
+        scout.remember("s", "k", json!(1));
+        for path in [db.clone(), beside(&db, "-wal"), beside(&db, "-shm")] {
+            assert_eq!(mode(&path), 0o600, "{} under umask {umask}", path.display());
+        }
         assert_eq!(
-            said.lines()
-                .filter(|line| line.contains("copies between machines"))
-                .count(),
-            1,
-            "{said}"
+            (mode(&folder), mode(&place.path().join("a"))),
+            (0o700, 0o700),
+            "umask {umask}"
         );
+        scout.finish();
     }
-    fs::write(place.path().join("memory.sync-conflict-20260101-120000.db"), "x").expect("a sibling");
-    let mut server = place.agent("a");
-    server.remember("app", "key", json!(1));
-    server.hear("conflict");
+    // A folder that was there keeps its mode.
+    let place = Place::new();
+    std::fs::set_permissions(place.work(), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let db = place.work().join("memory.db");
+    place
+        .start()
+        .agent("scout")
+        .env("MEMORY_DB", &db)
+        .serve()
+        .remember("s", "k", json!(1));
+    assert_eq!((mode(&place.work()), mode(&db)), (0o755, 0o600));
 }
 
 #[test]
-fn s19_a_read_creates_nothing_and_a_creation_is_announced() {
+fn a_read_only_disk_is_one_clear_error_and_its_store_can_be_read_after_a_clean_end() {
     let place = Place::new();
-    let mut server = place.agent("scout");
-    let reads = [
-        ("recall", json!({"scope": "app", "key": "key"})),
-        ("recall", json!({"query": "anything"})),
-        ("resume", json!({"peek": true})),
-        ("resume", json!({})),
-        ("memory_stats", json!({"verify": true})),
-    ];
-    for (tool, arguments) in reads {
-        server.call(tool, arguments);
-        assert_eq!(entries(place.path()), ["data", "home", "work"], "{tool} left something");
-    }
-    server.refuse("history", json!({"scope": "app", "key": "key"}), "not_found");
-    let empty = server.call("memory_stats", json!({"verify": true}));
-    assert_eq!(
-        (&empty["created"], empty.get("checkpoint")),
-        (&json!(false), None),
-        "{empty}"
-    );
-    assert_eq!((&empty["verify"]["ok"], &empty["records"]), (&json!(true), &json!(0)));
-    assert_eq!(entries(place.path()), ["data", "home", "work"]);
-    assert_eq!(place.run(&["verify"]).code, Some(2));
-    assert_eq!(place.run(&["checkpoint"]).code, Some(2));
-    assert_eq!(entries(place.path()), ["data", "home", "work"]);
-
-    server.remember("app", "key", json!(1));
-    server.hear("created");
-    server.hear(&place.db().display().to_string());
-    assert_eq!(server.stats()["created"], true);
-    let mut second = place.agent("second");
-    assert_eq!(second.stats()["created"], false);
-    second.remember("app", "other", json!(1));
-    assert_eq!(second.stats()["created"], false);
-}
-
-#[test]
-fn p10_starting_does_not_wait_for_the_database() {
-    let place = Place::new();
-    place.agent("a").remember("app", "key", json!(1));
-    let sql = place.sql();
-    sql.execute_batch("BEGIN EXCLUSIVE").expect("the lock");
-    let answered_at_once = |db: Value| {
-        let started = Instant::now();
-        let mut server = place.start().env("MEMORY_DB", db.as_str().expect("a path")).spawn();
-        server.initialize(LEGACY);
-        server.result("tools/list", json!({}));
-        assert!(
-            started.elapsed() < Duration::from_secs(1),
-            "{db}: {:?}",
-            started.elapsed()
-        );
-        server
+    let Some(small) = Small::mount(&place.path().join("small"), "3m") else {
+        return;
     };
-    answered_at_once(json!(place.db()));
-    answered_at_once(json!("/proc/no/such/place/memory.db"));
-    fs::write(place.path().join("text.db"), "no database").expect("a file");
-    answered_at_once(json!(place.path().join("text.db")));
-    sql.execute_batch("ROLLBACK").expect("the lock is given back");
+    let db = small.at.join("memory.db");
+    let start = place.start().agent("scout").env("MEMORY_DB", &db);
+    let mut scout = start.serve();
+    scout.remember("s", "k", json!("kept"));
+    scout.finish();
+    small.remount("ro");
+    let mut scout = start.serve();
+    let refusal = scout.refuse("remember", write("k", json!(2)), "read_only");
+    names_file(&refusal, &db);
+    match scout.attempt("recall", json!({"scope": "s", "key": "k"})) {
+        Ok(answer) => assert_eq!(answer["records"][0]["value"], "kept"),
+        Err(refusal) => {
+            assert_eq!(refusal.code, "read_only", "{refusal:?}");
+            names_file(&refusal, &db);
+        }
+    }
+    let absent = small.at.join("new").join("memory.db");
+    let mut other = place.start().agent("scout").env("MEMORY_DB", &absent).serve();
+    assert_eq!(other.call("recall", json!({"scope": "s", "key": "k"}))["total"], 0);
+    let refusal = other.refuse("remember", write("k", json!(1)), "read_only");
+    names_file(&refusal, &absent);
+    small.remount("rw");
+    assert_eq!(scout.remember("s", "k", json!(2))["version"], 2);
+    assert_eq!(other.remember("s", "k", json!(1))["version"], 1);
+    scout.finish();
+    assert_eq!(start.arg("verify").run().code, Some(0));
+}
+
+#[test]
+fn a_folder_without_leave_to_write_is_one_clear_error() {
+    let place = Place::new();
+    let folder = place.path().join("closed");
+    std::fs::create_dir(&folder).expect("a folder");
+    let owner = place.start().agent("scout").env("MEMORY_DB", folder.join("memory.db"));
+    let mut scout = owner.serve();
+    scout.remember("s", "k", json!("kept"));
+    scout.finish();
+    let db = folder.join("memory.db");
+    // Another user, who may look and nothing else; root would be let through.
+    for path in [place.path(), &place.home(), &place.work(), &folder] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o555)).expect("a mode");
+    }
+    std::fs::set_permissions(&db, std::fs::Permissions::from_mode(0o444)).expect("a mode");
+    let start = place.start().agent("scout");
+    let start = if as_root() {
+        let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+        let reaches = Command::new(nobody[0])
+            .args(&nobody[1..])
+            .args(["test", "-x", crate::harness::BINARY])
+            .status();
+        if !reaches.is_ok_and(|status| status.success()) {
+            eprintln!("another user cannot reach the executable: nothing was tested");
+            return;
+        }
+        start.through(&nobody)
+    } else {
+        start
+    };
+    let mut reader = start.clone().env("MEMORY_DB", &db).serve();
+    let refusal = reader.refuse("remember", write("k", json!(2)), "read_only");
+    names_file(&refusal, &db);
+    if let Err(refusal) = reader.attempt("recall", json!({"scope": "s", "key": "k"})) {
+        assert_eq!(refusal.code, "read_only", "{refusal:?}");
+    }
+    for absent in [folder.join("new.db"), folder.join("deep").join("new.db")] {
+        let mut server = start.clone().env("MEMORY_DB", &absent).serve();
+        assert_eq!(server.call("recall", json!({"scope": "s", "key": "k"}))["total"], 0);
+        let refusal = server.refuse("remember", write("k", json!(1)), "read_only");
+        names_file(&refusal, &absent);
+    }
+    std::fs::set_permissions(&db, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).expect("a mode");
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o700)).expect("a mode");
+    let mut scout = owner.serve();
+    assert_eq!(scout.read("s", "k")["value"], "kept");
+    assert_eq!(std::fs::metadata(&db).expect("the file").uid(), geteuid().as_raw());
 }

@@ -245,6 +245,9 @@ impl Writer {
         let opened = match &mut self.opened {
             Some(opened) => opened,
             None => {
+                // A connection that could only read keeps the whole process from writing, as they share what they know
+                // of the log; so none of them outlives an opening.
+                shared.rested().clear();
                 let opened = connection::writer(path, shared.durability)?;
                 if opened.created {
                     tracing::warn!(path = %path.display(), "created a new database");
