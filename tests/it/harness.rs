@@ -545,11 +545,6 @@ impl Server {
         self.stdin = None;
     }
 
-    /// Whether the process is still there.
-    pub fn alive(&mut self) -> bool {
-        self.child.try_wait().expect("the child can be waited for").is_none()
-    }
-
     /// Closes stdin and asserts exit 0 within [`ENDS_WITHIN`]; gives the messages that were still on the way.
     #[track_caller]
     pub fn finish(mut self) -> Vec<Value> {
