@@ -8,7 +8,7 @@ fn around(variables: &[(&str, &str)]) -> Surroundings {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect(),
-        cwd: PathBuf::from("/work/place"),
+        cwd: PathBuf::from("/projects/place"),
         home: Some(PathBuf::from("/home/me")),
     }
 }
@@ -22,11 +22,11 @@ fn s01_paths_are_expanded_and_absolute() {
     let db = |text| resolved(&[("MEMORY_DB", text), ("XDG_DATA_HOME", "/data")]).db;
     assert_eq!(db("~/m/mem.db"), Path::new("/home/me/m/mem.db"));
     assert_eq!(db("${HOME}/x.db"), Path::new("/home/me/x.db"));
-    assert_eq!(db("./mem.db"), Path::new("/work/place/./mem.db"));
+    assert_eq!(db("./mem.db"), Path::new("/projects/place/./mem.db"));
     assert_eq!(db("  "), Path::new("/data/handoff-memory/memory.db"));
     assert!(Config::resolve(Flags::default(), &around(&[("MEMORY_DB", "${DATA}/x.db")])).is_err());
     let said = resolved(&[("MEMORY_DB", "mem.db")]).notices;
-    assert!(said[0].contains("/work/place/mem.db"), "{said:?}");
+    assert!(said[0].contains("/projects/place/mem.db"), "{said:?}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn the_home_folder_says_nothing_about_the_work() {
     let mut place = around(&[("MEMORY_DB", "/x.db")]);
     assert_eq!(
         Config::resolve(Flags::default(), &place).unwrap().cwd.unwrap().as_str(),
-        "/work/place"
+        "/projects/place"
     );
     for nowhere in ["/", "/home/me"] {
         place.cwd = PathBuf::from(nowhere);
