@@ -8,13 +8,13 @@ use super::{CHUNK, Check};
 
 const TEXTS: Walk = Walk {
     name: "stored texts",
-    sql: "SELECT id FROM content WHERE id > ?1 ORDER BY id LIMIT ?2",
+    sql: "SELECT id FROM content WHERE id >= ?1 ORDER BY id LIMIT ?2",
 };
 
 const OPINIONS: Walk = Walk {
     name: "opinions",
     sql: "SELECT version_id, EXISTS (SELECT 1 FROM version v WHERE v.id = version_id) FROM opinion
-          WHERE version_id > ?1 ORDER BY version_id LIMIT ?2",
+          WHERE version_id >= ?1 ORDER BY version_id LIMIT ?2",
 };
 
 /// Checks what is left over.

@@ -7,6 +7,7 @@ use super::replay::{Entry, Row};
 use super::rows::{Cells, Walk, Wrong};
 use super::versions::{is_purged, text};
 use crate::domain::handoff::{Git, PacketBody};
+use crate::domain::ledger::Checkpoint;
 use crate::domain::{Hash, JsonText};
 
 const WALK: Walk = Walk {
@@ -19,7 +20,7 @@ const WALK: Walk = Walk {
           FROM handoff h
           LEFT JOIN project p ON p.id = h.project_id
           LEFT JOIN content c ON c.id = h.content_id
-          WHERE h.rowid > ?1 ORDER BY h.rowid LIMIT ?2",
+          WHERE h.rowid >= ?1 ORDER BY h.rowid LIMIT ?2",
 };
 
 /// Checks every packet.
@@ -109,6 +110,13 @@ fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
             "its fields and pins are not those that its ledger entry vouches for",
         );
     }
+    if checkpoint_before(check, project, &workspace, &name, seq)? != checkpoint {
+        check.note(
+            "handoff_checkpoint",
+            place,
+            "it does not carry the checkpoint of the ledger just before it",
+        );
+    }
     if first.at != created_at || first.agent != from_agent || first.session != from_session {
         check.note("handoff", place, "writer or time are not those of its ledger entry");
     }
@@ -141,6 +149,28 @@ fn entries(check: &Check, project: i64, id: &str) -> Result<Vec<Entry>, Wrong> {
         entries.push(Entry::read(&Cells(row))?);
     }
     Ok(entries)
+}
+
+/// The checkpoint of everything up to the entry before `seq`, made anew from the ledger.
+fn checkpoint_before(check: &Check, project: i64, workspace: &str, name: &str, seq: i64) -> Result<String, Wrong> {
+    let read = || -> rusqlite::Result<(String, String)> {
+        check
+            .conn
+            .prepare_cached(
+                "SELECT json_extract(born.detail, '$.store'), last.hash FROM ledger born, ledger last
+                 WHERE born.project_id = ?1 AND born.seq = 1 AND last.project_id = ?1 AND last.seq = ?2 - 1",
+            )?
+            .query_row(params![project, seq], |row| Ok((row.get(0)?, row.get(1)?)))
+    };
+    let (store, hash) = read().map_err(|_| "the entries before its own cannot be read".to_owned())?;
+    let checkpoint = Checkpoint {
+        store,
+        workspace: workspace.to_owned(),
+        project: name.to_owned(),
+        seq: u64::try_from(seq.saturating_sub(1)).unwrap_or(0),
+        hash: Hash::parse(&hash).unwrap_or(Hash::ZERO),
+    };
+    Ok(checkpoint.to_string())
 }
 
 /// The hashes of the pinned versions, in order.

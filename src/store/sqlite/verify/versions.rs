@@ -26,7 +26,7 @@ const WALK: Walk = Walk {
           LEFT JOIN content c ON c.id = v.content_id
           LEFT JOIN ledger l ON l.project_id = v.project_id AND l.seq = v.seq
           LEFT JOIN opinion o ON o.version_id = v.id
-          WHERE v.id > ?1 ORDER BY v.id LIMIT ?2",
+          WHERE v.id >= ?1 ORDER BY v.id LIMIT ?2",
 };
 
 /// Checks every version.
@@ -64,9 +64,13 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
     }
     let tags: Vec<String> = serde_json::from_str(&tags_text).map_err(|_| "its tags are no list of texts".to_owned())?;
     let meta: Option<Value> = meta_text
-        .map(|meta| serde_json::from_str(&meta))
+        .as_deref()
+        .map(serde_json::from_str)
         .transpose()
         .map_err(|_| "its meta is no JSON".to_owned())?;
+    if meta.as_ref().map(Value::to_string) != meta_text {
+        check.note("version", &place, "its meta is not in compact form");
+    }
     let body = VersionBody {
         v: 1,
         workspace: &workspace,
