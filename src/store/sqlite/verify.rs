@@ -99,6 +99,11 @@ impl<'a> Check<'a> {
         self.note("unreadable", place, "the database could not read these rows");
     }
 
+    /// That a walk was given up because the rows do not ascend.
+    fn astray(&mut self, place: &str) {
+        self.note("unreadable", place, "the rows are not in their order");
+    }
+
     fn sqlite(&mut self) {
         let first: rusqlite::Result<String> = self.conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
         match first {
@@ -142,6 +147,8 @@ impl<'a> Check<'a> {
         let mut next = i64::MIN;
         loop {
             match walk.chunk(self, next, &mut each) {
+                // In a damaged file rows may lead back to where the walk has been.
+                Ok(Some(last)) if last < next => return self.astray(walk.name),
                 // After the largest number that a row can have there is none to go on with.
                 Ok(last) => match last.and_then(|last| last.checked_add(1)) {
                     Some(after) => next = after,

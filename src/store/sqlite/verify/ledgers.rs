@@ -135,6 +135,10 @@ fn ledger(check: &mut Check, project: &Project, store: Option<&str>) -> rusqlite
         let mut rows = statement.query(params![project.id, at.seq, end, CHUNK as i64])?;
         while let Some(row) = rows.next()? {
             let seq = row.get(0)?;
+            if seq <= at.seq {
+                check.astray(&project.place());
+                return Ok(());
+            }
             let place = format!("{} entry {seq}", project.place());
             if seq != at.seq + 1 {
                 check.note("ledger_gap", &place, format!("it follows entry {}", at.seq));
