@@ -14,7 +14,7 @@ use crate::wire::make;
 /// Shared, versioned memory for AI agents, and the handoff that carries their work across sessions.
 ///
 /// Without a subcommand it serves MCP on standard input and output; that is what a client's config entry starts.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(name = "handoff-memory", version, about, max_term_width = 100)]
 pub struct Cli {
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct Cli {
 }
 
 /// Settings; each has a variable of the environment, too.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 struct Settings {
     /// The database file [env: MEMORY_DB]
     #[arg(long, global = true, value_name = "FILE")]

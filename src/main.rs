@@ -8,8 +8,13 @@ use handoff_memory::cli::{Cli, run};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
-    // Wrong arguments end with code 2 and a message of clap's on standard error.
-    let cli = Cli::parse();
+    // A client starts the program without arguments, and waits: there is nothing to parse then. Wrong arguments end with
+    // code 2 and a message of clap's on standard error.
+    let cli = if std::env::args_os().len() == 1 {
+        Cli::default()
+    } else {
+        Cli::parse()
+    };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -314,7 +314,7 @@ class Project:
             seen.add(subject)
             newest[record] = row
             self.opinion(row, place)
-        expect(heads == {record: row["id"] for record, row in newest.items()}, self.place, "current versions")
+        expect(heads == {record: row["id"] for record, row in newest.items()}, self.place, "its current versions are not the highest ones")
         self.file.count("versions", len(seen))
         return seen
 
@@ -389,7 +389,7 @@ class Project:
             packet["id"],
         )
         for position, row in enumerate(rows):
-            expect((row["position"], row["project_id"]) == (position, self.id), place, f"its pin at {position}")
+            expect((row["position"], row["project_id"]) == (position, self.id), place, f"its pin at {position} is not there")
         return [row["hash"] for row in rows]
 
     def notes(self, packet, entries, purged, place):

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{App, AppError, Caller, git, session};
-use crate::domain::handoff::seen::{Handed, HandedOff, Peeked, Resumed, Standing};
+use crate::domain::handoff::seen::{Handed, HandedOff, Peeked, Resumed};
 use crate::domain::handoff::{HandoffId, NewHandoff};
 use crate::domain::limits;
 use crate::domain::record::Stored;

@@ -231,6 +231,47 @@ mod tests {
         }
     }
 
+    /// The hashes of a ledger whose entries have these agents, subjects and details.
+    fn chain(entries: &[(String, String, i64)]) -> Vec<String> {
+        let mut hashes = vec![Hash::ZERO.to_string()];
+        for (place, (agent, subject, number)) in entries.iter().enumerate() {
+            let detail = serde_json::json!({ "n": number });
+            let body = EntryBody {
+                seq: place as u64 + 1,
+                at: "2026-12-01T08:30:00.120Z",
+                agent,
+                session: None,
+                kind: "remembered",
+                subject,
+                detail: &detail,
+                digest: "d",
+            };
+            let hash = body.hash(&hashes[place]).to_string();
+            hashes.push(hash);
+        }
+        hashes
+    }
+
+    proptest! {
+        #[test]
+        fn every_change_changes_all_that_follows(
+            entries in proptest::collection::vec(("[a-z]{1,8}", "\\PC{1,12}", any::<i64>()), 1..12),
+            place in any::<proptest::sample::Index>(),
+            field in 0..3,
+        ) {
+            let place = place.index(entries.len());
+            let mut changed = entries.clone();
+            match field {
+                0 => changed[place].0.push('x'),
+                1 => changed[place].1.push('x'),
+                _ => changed[place].2 = changed[place].2.wrapping_add(1 << 54),
+            }
+            let (before, after) = (chain(&entries), chain(&changed));
+            prop_assert_eq!(&before[..=place], &after[..=place]);
+            prop_assert!(before[place + 1..].iter().zip(&after[place + 1..]).all(|(a, b)| a != b));
+        }
+    }
+
     #[test]
     fn kinds_go_to_text_and_back() {
         for (kind, name) in Kind::ALL {

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::canonical::canonical;
-use super::handoff::{Git, PacketBody};
+use super::handoff::{Git, PacketBody, Texts};
 use super::ledger::{Checkpoint, EntryBody, Kind, project_subject};
 use super::record::{Address, VersionBody, version_subject};
-use super::{Confidence, Hash, Key, Scope};
+use super::{Confidence, Hash, JsonText, Key, Scope};
 
 const PAGE: &str = include_str!("../../docs/format.md");
 
@@ -102,7 +102,18 @@ fn texts_are_salted_by_their_nonce() {
         assert_eq!(nonce.len(), 16);
         let hash = Hash::of_text(&nonce, text(&vector, "body"));
         assert_eq!(hash.to_string(), text(&vector, "hash"));
+        // The first two are values, the last a packet's texts: each as it would be stored.
+        let body = text(&vector, "body");
+        assert_eq!(JsonText::value("value", body).unwrap().as_str(), body);
+        if let Ok(texts) = serde_json::from_str::<Texts>(body) {
+            assert_eq!(JsonText::of(&texts).as_str(), body);
+        }
     }
+    assert!(
+        vectors("text")
+            .iter()
+            .any(|vector| serde_json::from_str::<Texts>(text(vector, "body")).is_ok())
+    );
 }
 
 #[test]

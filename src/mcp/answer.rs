@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::schema;
 use crate::app::AppError;
 use crate::domain::limits;
-use crate::wire::make;
+use crate::wire::{self, make};
 
 /// What a tool call comes to.
 pub type Pending<'a> = Pin<Box<dyn Future<Output = Result<Answered, AppError>> + Send + 'a>>;
@@ -73,6 +73,39 @@ pub fn announce<I: JsonSchema, O: JsonSchema>(announced: &Announced) -> Tool {
         .with_title(announced.title)
         .with_raw_output_schema(schema::portable::<O>())
         .with_annotations(hints)
+}
+
+/// How many bytes something takes as compact JSON.
+pub fn size(answer: &impl Serialize) -> usize {
+    serde_json::to_string(answer).map_or(0, |text| text.len())
+}
+
+/// Drops entries from the end of a list until it takes at most `room` bytes, keeping at least one; says whether any went.
+pub fn shorten<T: Serialize>(list: &mut Vec<T>, room: usize) -> bool {
+    let mut taken = 0;
+    let fitting = list.iter().take_while(|entry| {
+        taken += size(entry) + 1;
+        taken <= room
+    });
+    let kept = fitting.count().max(1);
+    let shorter = kept < list.len();
+    list.truncate(kept);
+    shorter
+}
+
+/// Leaves out which version took a pinned one's place, the last ones first to go, until `over` bytes are spared; says whether
+/// any went. That a newer one exists is still said by the status, and which one it is can be asked for.
+pub fn spare<'a>(refs: impl DoubleEndedIterator<Item = &'a mut wire::Ref>, mut over: usize) -> bool {
+    let mut any = false;
+    for one in refs.rev().filter(|one| one.current.is_some()) {
+        if over == 0 {
+            break;
+        }
+        over = over.saturating_sub(size(&one.current));
+        one.current = None;
+        any = true;
+    }
+    any
 }
 
 /// What an answer may take of values before it starts to cut, in bytes: with everything else in it, it stays under

@@ -3,13 +3,13 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 
-use super::answer::{Announced, Answered, Pending, announce};
+use super::answer::{Announced, Answered, Pending, announce, size, spare};
 use super::arguments::{Arguments, RefArgument};
 use crate::app::{App, AppError, Caller};
 use crate::domain::handoff::place::Cwd;
 use crate::domain::handoff::{HandoffId, NewHandoff, Texts};
 use crate::domain::record::{Address, Ref, version_number};
-use crate::domain::{Agent, Invalid, Key, Scope, Span};
+use crate::domain::{Agent, Invalid, Key, Scope, Span, limits};
 use crate::wire::{self, make};
 
 /// A record version to start from.
@@ -92,7 +92,10 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
     new.cwd = arguments.string("cwd")?.map(|text| Cwd::new(&text)).transpose()?;
     let ignored = arguments.finish();
     let (handed, warnings) = app.hand_off(caller, new).await?;
-    Answered::new(&make::handed_off(&handed, &caller.home, [warnings, ignored].concat()))
+    let mut answer = make::handed_off(&handed, &caller.home, [warnings, ignored].concat());
+    let over = size(&answer).saturating_sub(limits::ANSWER_BYTES_MAX - 1024);
+    spare(answer.refs.iter_mut(), over);
+    Answered::new(&answer)
 }
 
 /// Checks the refs of a packet or a report.

@@ -35,7 +35,8 @@ pub use self::surrogates::has_lone_surrogate;
 pub use self::writer::Written;
 
 /// How long calls under way may take to finish once the session has to end.
-const GRACE: Duration = Duration::from_secs(2);
+/// The whole process ends within two seconds, closing the store included.
+const GRACE: Duration = Duration::from_millis(1_500);
 
 /// The text of a tool call's `arguments`, found in the request's extensions. Absent when the client sent none.
 #[derive(Clone)]
@@ -64,8 +65,8 @@ pub enum ServeError {
 
 /// Serves one session: until `reader` ends, or until `shutdown` resolves.
 ///
-/// At the end of input, calls under way finish (up to five seconds) and all answers are written before this returns. After
-/// `shutdown` no further message is taken and the same is given two seconds. The end of input before any request is an
+/// At the end of input, and after `shutdown`, no further message is taken; calls under way are given a second and a half to
+/// finish and to have their answers written. The end of input before any request is an
 /// end like any other.
 ///
 /// # Errors
@@ -80,6 +81,7 @@ pub async fn serve(
     let transport = LineTransport::new(reader, writer).map_err(ServeError::Threads)?;
     let stopper = transport.stopper();
     let written = transport.written();
+    let mut ended = transport.ended.subscribe();
     let session = async {
         let outcome = run(handler, transport).await;
         // Refusals may be on their way even where rmcp gave the transport up without closing it.
@@ -88,15 +90,14 @@ pub async fn serve(
     };
     tokio::pin!(session);
     tokio::select! {
-        outcome = &mut session => outcome,
-        () = shutdown => {
-            stopper.stop();
-            tokio::time::timeout(GRACE, session).await.unwrap_or_else(|_| {
-                tracing::warn!("leaving although calls are under way");
-                Ok(())
-            })
-        }
+        outcome = &mut session => return outcome,
+        () = shutdown => stopper.stop(),
+        _ = ended.wait_for(|ended| *ended) => {}
     }
+    tokio::time::timeout(GRACE, session).await.unwrap_or_else(|_| {
+        tracing::warn!("leaving although calls are under way");
+        Ok(())
+    })
 }
 
 async fn run(handler: impl ServerHandler, transport: LineTransport) -> Result<(), ServeError> {
@@ -129,6 +130,7 @@ pub struct LineTransport {
     outgoing: Option<mpsc::Sender<Vec<u8>>>,
     written: Written,
     stop: watch::Sender<bool>,
+    ended: watch::Sender<bool>,
     session: Session,
 }
 
@@ -145,6 +147,7 @@ impl LineTransport {
             outgoing: Some(outgoing),
             written,
             stop: watch::Sender::new(false),
+            ended: watch::Sender::new(false),
             session: Session::new(),
         })
     }
@@ -187,9 +190,28 @@ impl Transport<RoleServer> for LineTransport {
         }
     }
 
-    /// The next message for rmcp. Safe to drop at any await: a line is taken out of the channel only where it is judged
-    /// and answered without another await.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let message = self.next().await;
+        if message.is_none() {
+            self.ended.send_replace(true);
+        }
+        message
+    }
+
+    /// Takes no further line and waits until everything sent was written. A client that does not read its answers holds
+    /// this up, so a caller that is in a hurry limits the time.
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.lines.close();
+        self.outgoing = None;
+        self.written.clone().wait().await;
+        Ok(())
+    }
+}
+
+impl LineTransport {
+    /// The next message for rmcp, or none at the end. Safe to drop at any await: a line is taken out of the channel only
+    /// where it is judged and answered without another await.
+    async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         self.session.asked_for_more();
         let mut stopped = self.stop.subscribe();
         let outgoing = self.outgoing.as_ref()?;
@@ -223,15 +245,6 @@ impl Transport<RoleServer> for LineTransport {
                 permit.send(refusal.into_line());
             }
         }
-    }
-
-    /// Takes no further line and waits until everything sent was written. A client that does not read its answers holds
-    /// this up, so a caller that is in a hurry limits the time.
-    async fn close(&mut self) -> Result<(), Self::Error> {
-        self.lines.close();
-        self.outgoing = None;
-        self.written.clone().wait().await;
-        Ok(())
     }
 }
 

@@ -3,10 +3,11 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 
-use super::answer::{Announced, Answered, Pending, announce};
+use super::answer::{Announced, Answered, Pending, announce, shorten};
 use super::arguments::Arguments;
 use crate::app::{App, AppError, Caller};
 use crate::domain::ledger::Checkpoint;
+use crate::domain::limits;
 use crate::wire::{self, make};
 
 /// What the tool takes.
@@ -47,11 +48,10 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
         None
     };
     let overview = app.overview(caller).await?;
-    Answered::new(&make::stats(
-        &overview,
-        caller,
-        app.config().agent_from,
-        report.as_ref(),
-        ignored,
-    ))
+    let mut answer = make::stats(&overview, caller, app.config().agent_from, report.as_ref(), ignored);
+    let all = answer.waiting_total.unwrap_or(answer.waiting.len() as u64);
+    if shorten(&mut answer.waiting, limits::ANSWER_BYTES / 2) {
+        answer.waiting_total = Some(all);
+    }
+    Answered::new(&answer)
 }

@@ -3,7 +3,7 @@
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 
-use super::answer::{Announced, Answered, Pending, announce};
+use super::answer::{Announced, Answered, Pending, announce, shorten, size, spare};
 use super::arguments::Arguments;
 use crate::app::{App, AppError, Caller};
 use crate::domain::handoff::HandoffId;
@@ -62,8 +62,8 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
     Answered::new(&answer)
 }
 
-/// Leaves out values, the last ones first to go, until the answer is as short as it should be. The packet itself and the
-/// list of its refs are always whole.
+/// Leaves out values, the last ones first to go, until the answer is as short as it should be, and what else must go for it
+/// to stay under the ceiling. The packet itself and the list of its refs are always whole.
 fn fit(answer: &mut wire::Resumed) {
     let values: Vec<usize> = answer
         .refs
@@ -71,8 +71,7 @@ fn fit(answer: &mut wire::Resumed) {
         .flatten()
         .map(|one| one.value.as_ref().map_or(0, |value| value.get().len()))
         .collect();
-    let size = serde_json::to_string(answer).map_or(0, |text| text.len());
-    let others = size - values.iter().sum::<usize>();
+    let others = size(answer) - values.iter().sum::<usize>();
     let mut room = (limits::ANSWER_BYTES - 512).saturating_sub(others);
     for (one, bytes) in answer.refs.iter_mut().flatten().zip(values) {
         if one.value.is_none() || bytes <= room {
@@ -82,5 +81,22 @@ fn fit(answer: &mut wire::Resumed) {
             one.value_bytes = Some(bytes as u64);
             answer.truncated = Some(true);
         }
+    }
+    if let Some(packets) = &mut answer.packets {
+        let all = answer.packets_total.unwrap_or(packets.len() as u64);
+        if shorten(packets, limits::ANSWER_BYTES * 3 / 4) {
+            answer.packets_total = Some(all);
+            answer.truncated = Some(true);
+        }
+    }
+    let ceiling = limits::ANSWER_BYTES_MAX - 1024;
+    let all = answer.unfinished_total.unwrap_or(answer.unfinished.len() as u64);
+    if size(answer) > ceiling && shorten(&mut answer.unfinished, 2 * 1024) {
+        answer.unfinished_total = Some(all);
+        answer.truncated = Some(true);
+    }
+    let over = size(answer).saturating_sub(ceiling);
+    if spare(answer.refs.iter_mut().flatten(), over) {
+        answer.truncated = Some(true);
     }
 }

@@ -18,6 +18,10 @@ mod schema;
 pub mod search;
 mod searching;
 mod stats;
+mod taking;
+mod targets;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod versions;
 mod worker;
@@ -173,10 +177,10 @@ impl Store {
         let nothing = self
             .worker
             .read(move |conn| {
-                if wanted.is_some() || handoffs::anything(conn, &look)? {
+                if wanted.is_some() || taking::anything(conn, &look)? {
                     return Ok(None);
                 }
-                handoffs::peek(conn, &look, None, 0).map(|peeked| Some(peeked.queue))
+                taking::peek(conn, &look, None, 0).map(|peeked| Some(peeked.queue))
             })
             .await?;
         if let Some(queue) = nothing {
@@ -186,11 +190,11 @@ impl Store {
             // An id that is not there is refused by a read, so that asking for it makes no file.
             let (look, id) = (actor.clone(), id.clone());
             self.worker
-                .read(move |conn| handoffs::peek(conn, &look, Some(&id), 0))
+                .read(move |conn| taking::peek(conn, &look, Some(&id), 0))
                 .await?;
         }
         self.worker
-            .write(move |tx| handoffs::resume(tx, &actor, id.as_ref(), &*gone))
+            .write(move |tx| taking::resume(tx, &actor, id.as_ref(), &*gone))
             .await
     }
 
@@ -200,7 +204,7 @@ impl Store {
     /// When the packet named is unknown.
     pub async fn peek(&self, actor: Actor, id: Option<HandoffId>, limit: usize) -> Result<Peeked, StoreError> {
         self.worker
-            .read(move |conn| handoffs::peek(conn, &actor, id.as_ref(), limit))
+            .read(move |conn| taking::peek(conn, &actor, id.as_ref(), limit))
             .await
     }
 

@@ -327,6 +327,11 @@ impl Server {
         self.modern = true;
     }
 
+    /// From now on requests are those of the older revisions, as at the start.
+    pub fn speak_legacy(&mut self) {
+        self.modern = false;
+    }
+
     /// The handshake of the older revisions; gives the `initialize` result.
     #[track_caller]
     pub fn initialize(&mut self, version: &str) -> Value {
@@ -538,11 +543,6 @@ impl Server {
     /// Closes stdin.
     pub fn end_input(&mut self) {
         self.stdin = None;
-    }
-
-    /// Whether the process is still there.
-    pub fn alive(&mut self) -> bool {
-        self.child.try_wait().expect("the child can be waited for").is_none()
     }
 
     /// Closes stdin and asserts exit 0 within [`ENDS_WITHIN`]; gives the messages that were still on the way.

@@ -35,12 +35,13 @@ impl Seeker {
     /// Whether a bare `resume` could take this packet now.
     pub fn could_take(&self, packet: &Packet) -> bool {
         let free = match packet.state_at(self.now) {
-            State::Open => !self.is_mine(packet.from_session.as_ref()),
+            State::Open => true,
             // What this agent holds itself is not waiting for it: it is unfinished.
             State::Accepted => !self.holds(packet) && lapsed(packet, self.lease, self.now),
             State::Closed | State::Expired => false,
         };
-        free && packet.to_agent.as_ref().is_none_or(|to| *to == self.agent)
+        free && !self.is_mine(packet.from_session.as_ref())
+            && packet.to_agent.as_ref().is_none_or(|to| *to == self.agent)
     }
 
     /// Whether this agent holds the packet, in whatever session.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::super::{Durability, StoreError};
@@ -145,6 +146,8 @@ fn open(path: &Path) -> Result<Connection, StoreError> {
         let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(BUSY)?;
         conn.set_prepared_statement_cache_capacity(96);
+        // Otherwise SQLite looks at what is bound while it plans, and plans a kept statement anew at each call.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         super::functions::add(&conn)?;
         Ok(conn)
     };

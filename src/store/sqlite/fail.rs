@@ -77,6 +77,11 @@ pub fn told(error: &rusqlite::Error, path: &Path) -> StoreError {
             path,
             what: "it is not a database".to_owned(),
         },
+        // A WAL database cannot even be read where the files beside it cannot be made.
+        ErrorCode::CannotOpen if super::place::is_read_only(&path) => StoreError::ReadOnly {
+            path,
+            what: "the file or its folder is read-only".to_owned(),
+        },
         ErrorCode::CannotOpen => StoreError::Io {
             path,
             what: "it cannot be opened".to_owned(),
@@ -86,7 +91,7 @@ pub fn told(error: &rusqlite::Error, path: &Path) -> StoreError {
             what: "its file system does not lock files as SQLite needs it".to_owned(),
         },
         ErrorCode::SystemIoFailure => {
-            if super::place::free_bytes(&path).is_some_and(|free| free < 1024 * 1024) {
+            if super::place::is_full(&path) {
                 StoreError::DiskFull { path }
             } else {
                 StoreError::Io {

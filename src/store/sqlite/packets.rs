@@ -38,9 +38,26 @@ pub fn find(conn: &Connection, project: i64, actor: &Actor, id: &HandoffId) -> R
         .query_row(params![project, all, owner, id.as_str()], |row| Ok(packet(row)))
         .optional()?;
     match raw {
-        Some(packet) => active(conn, project, packet?),
+        Some(packet) => visible_links(conn, project, actor, active(conn, project, packet?)?),
         None => Err(unknown(id).into()),
     }
+}
+
+/// The packet without links to packets that are not the caller's to know.
+fn visible_links(conn: &Connection, project: i64, actor: &Actor, mut packet: Packet) -> Result<Packet, Fail> {
+    let (all, owner) = sight(actor);
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM handoff WHERE project_id = ?1 AND {SIGHT} AND id = ?4)");
+    for link in [&mut packet.supersedes, &mut packet.superseded_by, &mut packet.continues] {
+        if let Some(id) = link.as_ref() {
+            let known: bool = conn
+                .prepare_cached(&sql)?
+                .query_row(params![project, all, owner, id.as_str()], |row| row.get(0))?;
+            if !known {
+                *link = None;
+            }
+        }
+    }
+    Ok(packet)
 }
 
 /// That there is no such packet.
@@ -180,6 +197,7 @@ pub fn counts(conn: &Connection, project: i64, actor: &Actor) -> Result<Counts, 
 
 /// The packet with its texts and what has happened since.
 pub fn see(conn: &Connection, project: &ProjectRow, actor: &Actor, packet: Packet) -> Result<Seen, Fail> {
+    let packet = visible_links(conn, project.id, actor, packet)?;
     let letter = letter(conn, project.id, &packet.id)?;
     let changes = changes(conn, project.id, actor, &packet)?;
     Ok(Seen {

@@ -113,16 +113,34 @@ fn network_kind(_: &Path) -> Option<&'static str> {
     None
 }
 
-/// How many bytes an ordinary user may still write near `path`.
+/// Whether this user cannot write the file at `path`, or beside it.
 #[cfg(unix)]
-pub fn free_bytes(path: &Path) -> Option<u64> {
-    let there = path.ancestors().find(|folder| folder.exists())?;
-    let stat = rustix::fs::statvfs(there).ok()?;
-    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+pub fn is_read_only(path: &Path) -> bool {
+    let refused = |place: &Path| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_err();
+    (path.exists() && refused(path)) || path.parent().is_some_and(|folder| folder.exists() && refused(folder))
 }
 
-/// How many bytes an ordinary user may still write near `path`.
+/// Whether this user cannot write the file at `path`.
 #[cfg(not(unix))]
-pub fn free_bytes(_: &Path) -> Option<u64> {
-    None
+pub fn is_read_only(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.permissions().readonly())
+}
+
+/// Whether a write near `path` fails for want of space: the disk's, or that which this process may use of one file.
+#[cfg(unix)]
+pub fn is_full(path: &Path) -> bool {
+    let Some(there) = path.ancestors().find(|folder| folder.exists()) else {
+        return false;
+    };
+    let free = rustix::fs::statvfs(there).map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+    free < 1024 * 1024
+        || rustix::process::getrlimit(rustix::process::Resource::Fsize)
+            .current
+            .is_some()
+}
+
+/// Whether a write near `path` fails for want of space; there is no way to ask here.
+#[cfg(not(unix))]
+pub fn is_full(_: &Path) -> bool {
+    false
 }

@@ -206,9 +206,11 @@ pub fn is_current(conn: &Connection) -> rusqlite::Result<bool> {
 /// # Errors
 /// When it is no database, or cannot be read.
 pub fn nature(conn: &Connection) -> rusqlite::Result<Nature> {
+    // The tables are counted first. Without a transaction these are three moments, and another process may be making the
+    // tables between them: once there are some, their numbers are there, too.
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let application: i64 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(match (tables, version) {
         (0, _) => Nature::Empty,
         // A file whose schema is newer than ours may have changed anything but its number.

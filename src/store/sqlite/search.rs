@@ -21,7 +21,7 @@ pub use check::check;
 pub use find::{elsewhere, find};
 pub use terms::Indexed;
 
-/// The table, and the view of its terms that prefixes and [`check`] read.
+/// The table, and the view of its terms that prefixes and `check` read.
 ///
 /// - `content=''`: the texts stand in `content` already. `contentless_delete=1`: see [`unindex`].
 /// - `tokenize='ascii'`: terms are made by [`crate::domain::query::split`] and stand here parted by spaces.

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -26,7 +26,6 @@ type Job = Box<dyn FnOnce(&mut Writer) + Send>;
 pub struct Worker {
     shared: Arc<Shared>,
     jobs: Mutex<Option<Thread>>,
-    readers: Mutex<Vec<Opened>>,
 }
 
 struct Shared {
@@ -34,6 +33,8 @@ struct Shared {
     durability: Durability,
     created: AtomicBool,
     opened: AtomicBool,
+    /// Reading connections that rest.
+    readers: Mutex<Vec<Opened>>,
 }
 
 struct Thread {
@@ -54,11 +55,11 @@ impl Worker {
             durability,
             created: AtomicBool::new(false),
             opened: AtomicBool::new(false),
+            readers: Mutex::new(Vec::new()),
         };
         Self {
             shared: Arc::new(shared),
             jobs: Mutex::new(None),
-            readers: Mutex::new(Vec::new()),
         }
     }
 
@@ -89,11 +90,9 @@ impl Worker {
                     "a write ended in a panic; nothing was kept".to_owned(),
                 ))
             });
-            if matches!(
-                result,
-                Err(StoreError::Corrupt { .. } | StoreError::Io { .. } | StoreError::Replaced { .. })
-            ) {
+            if result.as_ref().is_err_and(may_heal) {
                 writer.opened = None;
+                writer.shared.rested().clear();
             }
             tracing::trace!(path = %path.display(), ok = result.is_ok(), "wrote");
             // The caller may have gone; what was committed stays.
@@ -135,7 +134,7 @@ impl Worker {
 
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, StoreError> {
         let path = &self.shared.path;
-        let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let pooled = self.shared.rested().pop();
         let opened = match pooled.filter(|opened| opened.still_there(path)) {
             Some(opened) => Some(opened),
             None => connection::reader(path)?,
@@ -151,9 +150,10 @@ impl Worker {
             .map_err(|error| told(&error, path))?;
         let result = connection::recheck(&moment, path).and_then(|()| work(&moment).map_err(|fail| fail.told(path)));
         drop(moment);
-        let keep = !matches!(result, Err(StoreError::Corrupt { .. } | StoreError::Io { .. }));
-        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        if keep && readers.len() < READERS {
+        let mut readers = self.shared.rested();
+        if result.as_ref().is_err_and(may_heal) {
+            readers.clear();
+        } else if readers.len() < READERS {
             readers.push(opened);
         }
         result
@@ -183,13 +183,28 @@ impl Worker {
     /// Ends the thread after the jobs that are in its queue, and closes every connection.
     pub async fn close(&self) {
         let thread = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.shared.rested().clear();
         if let Some(thread) = thread {
             drop(thread.jobs);
             let _ = tokio::task::spawn_blocking(move || thread.handle.join()).await;
         }
         self.shared.opened.store(false, Ordering::Relaxed);
     }
+}
+
+impl Shared {
+    fn rested(&self) -> MutexGuard<'_, Vec<Opened>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a failure lies in how the file was opened: what is open is closed then, since SQLite keeps what it found (a
+/// shared memory that could only be read) for as long as any connection of this process lives.
+fn may_heal(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Corrupt { .. } | StoreError::Io { .. } | StoreError::Replaced { .. } | StoreError::ReadOnly { .. }
+    )
 }
 
 fn stopped() -> StoreError {
@@ -230,6 +245,9 @@ impl Writer {
         let opened = match &mut self.opened {
             Some(opened) => opened,
             None => {
+                // A connection that could only read keeps the whole process from writing, as they share what they know
+                // of the log; so none of them outlives an opening.
+                shared.rested().clear();
                 let opened = connection::writer(path, shared.durability)?;
                 if opened.created {
                     tracing::warn!(path = %path.display(), "created a new database");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::heads;
 
@@ -47,7 +47,22 @@ pub fn check(conn: &Connection) -> rusqlite::Result<Option<Mismatch>> {
         version_id,
         what: "is in the search index and not current",
     });
-    Ok([found, stray]
+    // FTS5 keeps a row of its own for each entry, without which it cannot take the entry out again.
+    let uncounted = conn
+        .query_row(
+            "SELECT version_id FROM head WHERE NOT EXISTS (SELECT 1 FROM search_docsize WHERE id = version_id)
+             UNION ALL
+             SELECT id FROM search_docsize WHERE id NOT IN (SELECT version_id FROM head)
+             ORDER BY 1 LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .optional()?
+        .map(|version_id| Mismatch {
+            version_id,
+            what: "is counted otherwise in the search index than among the current versions",
+        });
+    Ok([found, stray, uncounted]
         .into_iter()
         .flatten()
         .min_by_key(|fault| fault.version_id))

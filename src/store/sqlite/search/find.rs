@@ -157,21 +157,26 @@ impl Finder<'_> {
     /// Adds the matches from `from` down until the page is full, and says where the next page starts.
     fn fill(&self, found: &mut Found, expression: &str, from: i64, but: &HashSet<i64>) -> rusqlite::Result<()> {
         let want = self.search.limit.saturating_sub(found.hits.len());
-        // What was ranked already may stand in the way, each at most once.
-        let rest = self.scan(expression, from, 0, want + but.len())?;
-        let mut last = rest.last;
-        let mut left = want;
-        let mut more = !rest.ended;
+        // What was ranked already may stand in the way, each at most once; one more than is wanted tells whether there is
+        // another page.
+        let asked = want + but.len() + 1;
+        let rest = self.scan(expression, from, 0, asked)?;
+        // What one call may read was used up: the next page goes on below what was looked at.
+        let spent = !rest.ended && rest.ids.len() < asked;
+        let mut last = from.saturating_add(1);
+        let mut more = false;
         for id in rest.ids {
-            if but.contains(&id) {
-                continue;
+            if !but.contains(&id) {
+                if found.hits.len() == self.search.limit {
+                    more = true;
+                    break;
+                }
+                found.hits.push(id);
             }
-            if left == 0 {
-                more = true;
-                break;
-            }
-            (last, left) = (id, left - 1);
-            found.hits.push(id);
+            last = id;
+        }
+        if spent && !more {
+            (last, more) = (rest.last, true);
         }
         found.next = more.then_some(Position::Below(last));
         Ok(())

@@ -134,13 +134,12 @@ fn ledger(check: &mut Check, project: &Project, store: Option<&str>) -> rusqlite
         )?;
         let mut rows = statement.query(params![project.id, at.seq, end, CHUNK as i64])?;
         while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(0)?;
-            let place = format!("{} entry {seq}", project.place());
+            let seq = row.get(0)?;
             if seq <= at.seq {
-                // A damaged tree may lead back to where the walk was before.
-                check.note("unreadable", &place, format!("it follows entry {}", at.seq));
+                check.astray(&project.place());
                 return Ok(());
             }
+            let place = format!("{} entry {seq}", project.place());
             if seq != at.seq + 1 {
                 check.note("ledger_gap", &place, format!("it follows entry {}", at.seq));
             }
@@ -253,7 +252,7 @@ fn vouched(check: &Check, project: &Project, kind: Kind, subject: &str, detail: 
     let conn = check.conn;
     let there = |sql: &str, id: &str| -> rusqlite::Result<bool> {
         conn.prepare_cached(sql)?
-            .query_row(params![project.id, id], |row| row.get(0))
+            .query_row(params![project.id, id, seq], |row| row.get(0))
     };
     let missing = |what: &str| Some(("missing_row", format!("{what} {subject} of this entry is not there")));
     match kind {
@@ -275,14 +274,14 @@ fn vouched(check: &Check, project: &Project, kind: Kind, subject: &str, detail: 
             })
         }
         Kind::Outcome => Ok((!there(
-            "SELECT EXISTS (SELECT 1 FROM outcome WHERE project_id = ?1 AND id = ?2)",
+            "SELECT EXISTS (SELECT 1 FROM outcome WHERE project_id = ?1 AND id = ?2 AND seq = ?3)",
             subject,
         )?)
         .then(|| missing("the outcome"))
         .flatten()),
         Kind::Purged => purged(check, project, subject, detail),
         _ => Ok((!there(
-            "SELECT EXISTS (SELECT 1 FROM handoff WHERE project_id = ?1 AND id = ?2)",
+            "SELECT EXISTS (SELECT 1 FROM handoff WHERE project_id = ?1 AND id = ?2 AND seq <= ?3 AND last_seq >= ?3)",
             subject,
         )?)
         .then(|| missing("the packet"))
@@ -293,37 +292,39 @@ fn vouched(check: &Check, project: &Project, kind: Kind, subject: &str, detail: 
 /// A purged text must be gone, and must be the one that the entry names.
 fn purged(check: &Check, project: &Project, subject: &str, detail: &Value) -> Found {
     let hash = detail["hash"].as_str().unwrap_or_default();
-    let gone = |sql: &str, first: &str, second: &str, third: i64| -> rusqlite::Result<Option<bool>> {
-        check
-            .conn
-            .prepare_cached(sql)?
-            .query_row(params![project.id, first, second, third, hash], |row| row.get(0))
-            .optional()
-    };
-    let state = if let Ok((scope, key, version)) = serde_json::from_str::<(String, String, i64)>(subject) {
-        gone(
-            "SELECT NOT EXISTS (SELECT 1 FROM content c WHERE c.id = v.content_id) FROM version v
+    let (sql, scope, key, version) = match serde_json::from_str::<(String, String, i64)>(subject) {
+        Ok((scope, key, version)) => (
+            "SELECT count(*), count(c.id) FROM version v LEFT JOIN content c ON c.id = v.content_id
              WHERE project_id = ?1 AND scope = ?2 AND key = ?3 AND version = ?4 AND value_hash = ?5",
-            &scope,
-            &key,
+            scope,
+            key,
             version,
-        )?
-    } else if detail["what"] == "texts" {
-        gone(
-            "SELECT NOT EXISTS (SELECT 1 FROM content c WHERE c.id = h.content_id) FROM handoff h
-             WHERE project_id = ?1 AND id = ?2 AND ?3 = '' AND ?4 = 0 AND texts_hash = ?5",
-            subject,
-            "",
+        ),
+        // A note stands under an outcome, under an entry of a packet, or under both.
+        Err(_) => (
+            "SELECT count(*), count(c.id) FROM (
+                 SELECT content_id FROM handoff WHERE project_id = ?1 AND id = ?2 AND texts_hash = ?5
+                 UNION ALL
+                 SELECT content_id FROM outcome WHERE project_id = ?1 AND id = ?2 AND note_hash = ?5
+                 UNION ALL
+                 SELECT n.content_id FROM handoff_note n JOIN ledger l ON l.project_id = ?1 AND l.seq = n.seq
+                 WHERE n.handoff_id = ?2 AND json_extract(l.detail, '$.note_hash') = ?5 AND ?3 = '' AND ?4 = 0
+             ) LEFT JOIN content c ON c.id = content_id",
+            subject.to_owned(),
+            String::new(),
             0,
-        )?
-    } else {
-        // A note may stand under an outcome or under a packet; that it is gone is seen where it is referred to.
-        Some(true)
+        ),
     };
-    Ok(match state {
-        Some(true) => None,
-        Some(false) => Some(("purged", format!("{subject} was purged and its text is still there"))),
-        None => Some(("purged", format!("{subject} has no text of the hash that was purged"))),
+    let (named, there): (i64, i64) = check
+        .conn
+        .prepare_cached(sql)?
+        .query_row(params![project.id, scope, key, version, hash], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    Ok(match (named, there) {
+        (0, _) => Some(("purged", format!("{subject} has no text of the hash that was purged"))),
+        (_, 0) => None,
+        _ => Some(("purged", format!("{subject} was purged and its text is still there"))),
     })
 }
 

@@ -18,7 +18,7 @@ const WALK: Walk = Walk {
           LEFT JOIN version v ON v.id = o.version_id
           LEFT JOIN ledger l ON l.project_id = o.project_id AND l.seq = o.seq
           LEFT JOIN content c ON c.id = o.content_id
-          WHERE o.rowid > ?1 ORDER BY o.rowid LIMIT ?2",
+          WHERE o.rowid >= ?1 ORDER BY o.rowid LIMIT ?2",
 };
 
 /// Checks every outcome.

@@ -20,7 +20,7 @@ const WALK: Walk = Walk {
           FROM handoff h
           LEFT JOIN project p ON p.id = h.project_id
           LEFT JOIN content c ON c.id = h.content_id
-          WHERE h.rowid > ?1 ORDER BY h.rowid LIMIT ?2",
+          WHERE h.rowid >= ?1 ORDER BY h.rowid LIMIT ?2",
 };
 
 /// Checks every packet.

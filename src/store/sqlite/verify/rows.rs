@@ -11,7 +11,7 @@ use super::{CHUNK, Check};
 pub struct Walk {
     /// Its name, for a fault.
     pub name: &'static str,
-    /// A query on `?1`, the row number after which to go on, and `?2`, how many rows; the row number comes first, and the
+    /// A query on `?1`, the least row number to go on with, and `?2`, how many rows; the row number comes first, and the
     /// rows ascend by it.
     pub sql: &'static str,
 }
@@ -21,13 +21,13 @@ impl Walk {
     pub fn chunk<'a>(
         &self,
         check: &mut Check<'a>,
-        last: i64,
+        least: i64,
         each: &mut impl FnMut(&mut Check<'a>, &Cells),
     ) -> rusqlite::Result<Option<i64>> {
         let conn = check.conn;
         let moment = conn.unchecked_transaction()?;
         let mut statement = moment.prepare_cached(self.sql)?;
-        let mut rows = statement.query((last, CHUNK as i64))?;
+        let mut rows = statement.query((least, CHUNK as i64))?;
         let mut reached = None;
         while let Some(row) = rows.next()? {
             reached = Some(row.get(0)?);
@@ -106,15 +106,19 @@ impl Cells<'_> {
     }
 }
 
-/// A set of row numbers from 1 to a bound, in pages of 64 words, so that one number far off costs one page.
+/// A set of row numbers up to a bound. Row numbers are given one by one from 1, and a damaged file may hold any: only
+/// the pages of numbers that are there take memory.
 pub struct Bits {
-    pages: HashMap<u64, Box<[u64; 64]>>,
-    bound: u64,
+    pages: HashMap<i64, Box<[u64; WORDS]>>,
+    bound: i64,
 }
+
+/// How many words of 64 numbers stand together.
+const WORDS: usize = 512;
 
 impl Bits {
     /// An empty set of numbers up to `bound`.
-    pub fn up_to(bound: u64) -> Self {
+    pub fn up_to(bound: i64) -> Self {
         Self {
             pages: HashMap::new(),
             bound,
@@ -123,27 +127,23 @@ impl Bits {
 
     /// Puts a number in; one past the bound is left out.
     pub fn put(&mut self, number: i64) {
-        if let Some(number) = u64::try_from(number).ok().filter(|number| *number <= self.bound) {
-            let page = self.pages.entry(number / 4_096).or_insert_with(|| Box::new([0; 64]));
-            page[word(number)] |= 1 << (number % 64);
+        if number <= self.bound {
+            let (page, word, bit) = place(number);
+            self.pages.entry(page).or_insert_with(|| Box::new([0; WORDS]))[word] |= bit;
         }
     }
 
     /// Whether a number is in. One past the bound counts as in: it came later.
     pub fn has(&self, number: i64) -> bool {
-        u64::try_from(number).is_ok_and(|number| {
-            number > self.bound
-                || self
-                    .pages
-                    .get(&(number / 4_096))
-                    .is_some_and(|page| page[word(number)] & 1 << (number % 64) != 0)
-        })
+        let (page, word, bit) = place(number);
+        number > self.bound || self.pages.get(&page).is_some_and(|words| words[word] & bit != 0)
     }
 }
 
-/// Where in its page the word of a number stands.
-fn word(number: u64) -> usize {
-    (number / 64 % 64) as usize
+fn place(number: i64) -> (i64, usize, u64) {
+    let size = WORDS as i64 * 64;
+    let within = usize::try_from(number.rem_euclid(size)).unwrap_or(0);
+    (number.div_euclid(size), within / 64, 1 << (within % 64))
 }
 
 #[cfg(test)]
@@ -156,11 +156,15 @@ mod tests {
         bits.put(1);
         bits.put(130);
         assert_eq!(
-            [0, 1, 2, 129, 130, 131, -1].map(|n| bits.has(n)),
-            [false, true, false, false, true, true, false]
+            [i64::MIN, -1, 0, 1, 2, 129, 130, 131, i64::MAX].map(|n| bits.has(n)),
+            [false, false, false, true, false, false, true, true, true]
         );
-        let mut far = Bits::up_to(u64::MAX >> 1);
-        far.put(i64::MAX);
-        assert!(far.has(i64::MAX) && !far.has(i64::MAX - 1) && !far.has(0));
+        let mut wide = Bits::up_to(i64::MAX);
+        for number in [i64::MIN, i64::MAX] {
+            assert!(!wide.has(number));
+            wide.put(number);
+            assert!(wide.has(number));
+        }
+        assert_eq!(wide.pages.len(), 2);
     }
 }
