@@ -134,10 +134,7 @@ fn another_language_names_what_was_changed() {
             "UPDATE handoff SET checkpoint = replace(checkpoint, 'hm1', 'hm2')",
             "its hash does not fit",
         ),
-        (
-            "UPDATE handoff_ref SET position = position + 300",
-            "its pin at",
-        ),
+        ("UPDATE handoff_ref SET position = position + 300", "its pin at"),
         ("DELETE FROM handoff_note", "its notes"),
         (
             "UPDATE ledger SET agent = 'x' WHERE seq = 3 AND project_id = 1",
