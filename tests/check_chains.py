@@ -8,6 +8,7 @@ Exit codes: 0 everything follows, 1 a mismatch (the first one is named), 2 the f
 
 import hashlib
 import json
+import math
 import sqlite3
 import sys
 
@@ -87,7 +88,10 @@ class Store:
     def __init__(self, path):
         self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         self.db.row_factory = sqlite3.Row
-        self.counted = {"entries": 0, "versions": 0, "packets": 0, "outcomes": 0, "purged": 0}
+        # Bytes that are no UTF-8 fail where they are hashed, and the place is named.
+        self.db.text_factory = lambda text: text.decode(errors="surrogateescape")
+        self.counted = {"entries": 0, "versions": 0, "packets": 0, "outcomes": 0, "texts": 0, "purged": 0}
+        self.place = "the file"
 
     def rows(self, sql, *values):
         return self.db.execute(sql, values).fetchall()
@@ -110,9 +114,10 @@ class Store:
         return self.one("SELECT * FROM ledger WHERE project_id = ? AND seq = ?", project["id"], seq)
 
     def text(self, place, project, subject, content, wanted):
-        row = self.one("SELECT nonce, body FROM content WHERE id = ?", content)
+        row = self.one("SELECT nonce, CAST(body AS BLOB) AS body FROM content WHERE id = ?", content)
+        self.counted["texts"] += 1
         if row is not None:
-            return expect(f"{place} text", sha(row["nonce"], row["body"].encode()), wanted)
+            return expect(f"{place} text", sha(row["nonce"], row["body"]), wanted)
         for entry in self.rows(
             "SELECT detail FROM ledger WHERE project_id = ? AND subject = ? AND kind = 'purged'", project["id"], subject
         ):
@@ -125,7 +130,7 @@ class Store:
         previous, time = ZEROS, ""
         entries = self.rows("SELECT * FROM ledger WHERE project_id = ? ORDER BY seq", project["id"])
         for seq, entry in enumerate(entries, start=1):
-            place = f"{project['workspace']}/{project['name']} entry {entry['seq']}"
+            place = self.place = f"{project['workspace']}/{project['name']} entry {entry['seq']}"
             expect(f"{place} position", entry["seq"], seq)
             detail = json.loads(entry["detail"])
             expect(f"{place} detail", entry["detail"], canonical(detail))
@@ -156,7 +161,7 @@ class Store:
     def versions(self, project):
         record, previous = None, None
         for row in self.rows("SELECT * FROM version WHERE project_id = ? ORDER BY scope, key, version", project["id"]):
-            place = f"{row['scope']}/{row['key']} version {row['version']}"
+            place = self.place = f"{row['scope']}/{row['key']} version {row['version']}"
             if record != (row["scope"], row["key"]):
                 record, previous, number_before = (row["scope"], row["key"]), ZEROS, 0
             expect(f"{place} number", row["version"], number_before + 1)
@@ -196,14 +201,15 @@ class Store:
                 confidence, failures = confidence * 0.65, failures + 1
             # Twelve decimal places, halves away from zero.
             scaled = confidence * 1e12
-            confidence = float(int(scaled + 0.5)) / 1e12
+            whole = math.floor(scaled)
+            confidence = (whole + 1.0 if scaled - whole >= 0.5 else float(whole)) / 1e12
         row = self.one("SELECT * FROM opinion WHERE version_id = ?", version["id"])
         expect(
             f"{place} opinion", (row["confidence"], row["successes"], row["failures"]), (confidence, successes, failures)
         )
 
     def packet(self, project, row):
-        place = f"handoff {row['id']}"
+        place = self.place = f"handoff {row['id']}"
         self.text(place, project, row["id"], row["content_id"], row["texts_hash"])
         entries = self.rows(
             "SELECT * FROM ledger WHERE project_id = ? AND subject = ? ORDER BY seq", project["id"], row["id"]
@@ -250,10 +256,16 @@ class Store:
             if entry["kind"] != "purged":
                 state, last = after[entry["kind"]], entry["seq"]
         expect(f"{place} state", (row["state"], row["last_seq"]), (state, last))
+        named = {entry["seq"]: json.loads(entry["detail"]).get("note_hash") for entry in entries}
+        named = {seq: note for seq, note in named.items() if note is not None}
+        notes = self.rows("SELECT seq, content_id FROM handoff_note WHERE handoff_id = ? ORDER BY seq", row["id"])
+        expect(f"{place} notes", [note["seq"] for note in notes], list(named))
+        for note in notes:
+            self.text(f"{place} note {note['seq']}", project, row["id"], note["content_id"], named[note["seq"]])
         self.counted["packets"] += 1
 
     def outcome(self, project, row):
-        place = f"outcome {row['id']}"
+        place = self.place = f"outcome {row['id']}"
         version = self.one("SELECT scope, key, version FROM version WHERE id = ?", row["version_id"])
         detail = body(
             outcome_ref=row["outcome_ref"],
@@ -274,14 +286,23 @@ class Store:
 
 
 def main():
+    sys.stdout.reconfigure(errors="backslashreplace")
     if len(sys.argv) != 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
     try:
         store = Store(sys.argv[1])
+    except sqlite3.Error as error:
+        print(f"could not run: {error}", file=sys.stderr)
+        return 2
+    try:
         store.check()
     except Mismatch as mismatch:
         print(f"mismatch: {mismatch}")
+        return 1
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # A row that is missing or holds something else than the format says.
+        print(f"mismatch: {store.place}: {type(error).__name__}: {error}")
         return 1
     except (sqlite3.Error, OSError) as error:
         print(f"could not run: {error}", file=sys.stderr)
