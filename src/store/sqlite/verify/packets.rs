@@ -39,7 +39,7 @@ pub fn check(check: &mut Check) {
 
 fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
     let (id, project, seq) = (cells.text(1)?, cells.integer(2)?, cells.integer(3)?);
-    check.texts.put(cells.integer(11)?);
+    check.refers(cells.integer(11)?)?;
     let texts_hash = cells.text(12)?;
     if let Some(what) = text(check, project, &id, &texts_hash, cells, 31)? {
         check.note("handoff_texts", place, what);
@@ -217,7 +217,7 @@ fn notes(check: &mut Check, project: i64, id: &str, entries: &[Entry], place: &s
         .filter_map(|entry| entry.set("note_hash").map(|hash| (entry.seq, hash)));
     while let Some(row) = rows.next().map_err(unreadable)? {
         let cells = Cells(row);
-        check.texts.put(cells.integer(1)?);
+        check.refers(cells.integer(1)?)?;
         let hash = match wanted.next() {
             Some((seq, hash)) if cells.integer(0)? == seq => hash,
             _ => return Err("its notes are not those that its entries name".to_owned()),

@@ -50,7 +50,7 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
     let version = u64::try_from(number).map_err(|_| "its number is negative".to_owned())?;
     let place = format!("{at} version {version}");
     let content = cells.integer(6)?;
-    check.texts.put(content);
+    check.refers(content)?;
     let (value_hash, tags_text, meta_text) = (cells.text(7)?, cells.text(8)?, cells.maybe(9)?);
     let (author, session) = (cells.text(10)?, cells.maybe(11)?);
     let (base, created_at, private_to) = (cells.number(12)?, cells.text(13)?, cells.maybe(14)?);
