@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Check;
 use super::rows::{Cells, Walk, Wrong};
-use super::versions::is_purged;
-use crate::domain::Hash;
+use super::versions::text;
 use crate::domain::canonical::canonical;
 
 const WALK: Walk = Walk {
@@ -78,14 +77,9 @@ fn outcome(check: &mut Check, cells: &Cells) -> Result<(), Wrong> {
     let content = cells
         .maybe_integer(6)?
         .ok_or("the note that its ledger entry names is not there")?;
-    check.texts.put(content);
-    let fits = match (cells.bytes(23)?, cells.maybe(24)?) {
-        (Some(nonce), Some(body)) => Hash::of_text(&nonce, &body).to_string() == hash,
-        _ => is_purged(check, project, &id, &hash).map_err(|_| "its entries cannot be read".to_owned())?,
-    };
-    if fits {
-        Ok(())
-    } else {
-        Err("its note does not fit its hash".to_owned())
+    check.refers(content)?;
+    match text(check, project, &id, &hash, cells, 23)? {
+        None => Ok(()),
+        Some(what) => Err(format!("its note: {what}")),
     }
 }

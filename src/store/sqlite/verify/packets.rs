@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::Check;
 use super::replay::{Entry, Row};
 use super::rows::{Cells, Walk, Wrong};
-use super::versions::{is_purged, text};
+use super::versions::text;
 use crate::domain::handoff::{Git, PacketBody};
 use crate::domain::ledger::Checkpoint;
 use crate::domain::{Hash, JsonText};
@@ -39,7 +39,7 @@ pub fn check(check: &mut Check) {
 
 fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
     let (id, project, seq) = (cells.text(1)?, cells.integer(2)?, cells.integer(3)?);
-    check.texts.put(cells.integer(11)?);
+    check.refers(cells.integer(11)?)?;
     let texts_hash = cells.text(12)?;
     if let Some(what) = text(check, project, &id, &texts_hash, cells, 31)? {
         check.note("handoff_texts", place, what);
@@ -217,17 +217,13 @@ fn notes(check: &mut Check, project: i64, id: &str, entries: &[Entry], place: &s
         .filter_map(|entry| entry.set("note_hash").map(|hash| (entry.seq, hash)));
     while let Some(row) = rows.next().map_err(unreadable)? {
         let cells = Cells(row);
-        check.texts.put(cells.integer(1)?);
+        check.refers(cells.integer(1)?)?;
         let hash = match wanted.next() {
             Some((seq, hash)) if cells.integer(0)? == seq => hash,
             _ => return Err("its notes are not those that its entries name".to_owned()),
         };
-        let fits = match (cells.bytes(2)?, cells.maybe(3)?) {
-            (Some(nonce), Some(body)) => Hash::of_text(&nonce, &body).to_string() == hash,
-            _ => is_purged(check, project, id, &hash).map_err(unreadable)?,
-        };
-        if !fits {
-            check.note("handoff_note", place, "a note does not fit its hash");
+        if let Some(what) = text(check, project, id, &hash, &cells, 2)? {
+            check.note("handoff_note", place, format!("a note: {what}"));
         }
     }
     match wanted.next() {

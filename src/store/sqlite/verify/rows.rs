@@ -6,6 +6,7 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use super::{CHUNK, Check};
+use crate::domain::Hash;
 
 /// A table walked by its row number.
 pub struct Walk {
@@ -96,12 +97,13 @@ impl Cells<'_> {
         }
     }
 
-    /// Bytes, or nothing.
-    pub fn bytes(&self, column: usize) -> Result<Option<Vec<u8>>, Wrong> {
-        match self.value(column)? {
-            ValueRef::Null => Ok(None),
-            ValueRef::Blob(bytes) => Ok(Some(bytes.to_vec())),
-            _ => Err(self.wrong(column, "bytes")),
+    /// The salted hash of a stored text, given by the columns of its nonce and of its body, or nothing where it is not
+    /// there. The bytes are hashed where they lie: texts are most of a file.
+    pub fn text_hash(&self, nonce: usize, body: usize) -> Result<Option<Hash>, Wrong> {
+        match (self.value(nonce)?, self.value(body)?) {
+            (ValueRef::Null, ValueRef::Null) => Ok(None),
+            (ValueRef::Blob(nonce), ValueRef::Text(body)) => Ok(Some(Hash::of(&[nonce, body]))),
+            _ => Err("its stored text is not bytes and a text".to_owned()),
         }
     }
 }

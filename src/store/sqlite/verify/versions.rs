@@ -50,7 +50,7 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
     let version = u64::try_from(number).map_err(|_| "its number is negative".to_owned())?;
     let place = format!("{at} version {version}");
     let content = cells.integer(6)?;
-    check.texts.put(content);
+    check.refers(content)?;
     let (value_hash, tags_text, meta_text) = (cells.text(7)?, cells.text(8)?, cells.maybe(9)?);
     let (author, session) = (cells.text(10)?, cells.maybe(11)?);
     let (base, created_at, private_to) = (cells.number(12)?, cells.text(13)?, cells.maybe(14)?);
@@ -145,21 +145,15 @@ pub fn text(
     cells: &Cells,
     nonce_column: usize,
 ) -> Result<Option<String>, Wrong> {
-    match (cells.bytes(nonce_column)?, cells.maybe(nonce_column + 1)?) {
-        (Some(nonce), Some(body)) => {
-            Ok((Hash::of_text(&nonce, &body).to_string() != hash).then(|| "its text does not fit its hash".to_owned()))
-        }
-        (None, None) => {
-            let purged =
-                is_purged(check, project, subject, hash).map_err(|_| "its entries cannot be read".to_owned())?;
-            Ok((!purged).then(|| "its text is gone and no entry says that it was purged".to_owned()))
-        }
-        _ => Err("its text is only half there".to_owned()),
+    if let Some(found) = cells.text_hash(nonce_column, nonce_column + 1)? {
+        return Ok((found.to_string() != hash).then(|| "its text does not fit its hash".to_owned()));
     }
+    let purged = is_purged(check, project, subject, hash).map_err(|_| "its entries cannot be read".to_owned())?;
+    Ok((!purged).then(|| "its text is gone and no entry says that it was purged".to_owned()))
 }
 
 /// Whether an entry says that the text of this hash was removed on purpose.
-pub fn is_purged(check: &Check, project: i64, subject: &str, hash: &str) -> rusqlite::Result<bool> {
+fn is_purged(check: &Check, project: i64, subject: &str, hash: &str) -> rusqlite::Result<bool> {
     let found: Option<i64> = check
         .conn
         .prepare_cached(
