@@ -88,7 +88,7 @@ def canonical(value):
 def digest(*parts):
     hasher = hashlib.sha256()
     for part in parts:
-        hasher.update(part.encode() if isinstance(part, str) else part)
+        hasher.update(part.encode(errors="surrogateescape") if isinstance(part, str) else part)
     return hasher.hexdigest()
 
 
@@ -156,6 +156,8 @@ class Store:
             uri = f"file:{quote(str(Path(path).resolve()))}?mode=ro"
             self.sql = sqlite3.connect(uri, uri=True, isolation_level=None)
             self.sql.row_factory = sqlite3.Row
+            # Bytes that are no UTF-8 are hashed as they are, so that their place is named.
+            self.sql.text_factory = lambda text: text.decode(errors="surrogateescape")
             self.sql.execute("BEGIN")
             application = self.sql.execute("PRAGMA application_id").fetchone()[0]
             schema = self.sql.execute("PRAGMA user_version").fetchone()[0]

@@ -108,6 +108,10 @@ fn another_language_names_what_was_changed() {
             "UPDATE content SET nonce = zeroblob(16) WHERE id = 1",
             "its text does not fit",
         ),
+        (
+            "UPDATE content SET body = CAST(x'22ff22' AS TEXT) WHERE id = 1",
+            "größe/x/numbers version 1",
+        ),
         ("DELETE FROM content WHERE body LIKE '%fell%'", "its text is gone"),
         (
             "INSERT INTO content (nonce, body) VALUES (zeroblob(16), 'null')",
