@@ -185,15 +185,16 @@ class Store:
         self.leftovers()
 
     def text(self, place, content, hash_, purged):
-        """A stored text fits its hash, or it is gone and an entry says why."""
+        """A stored text fits its hash, or it is empty and an entry says why."""
         self.used.add(content)
-        if content in self.texts:
-            nonce, body = self.texts[content]
+        expect(content in self.texts, place, "its text is not there")
+        nonce, body = self.texts[content]
+        if (nonce, body) != (b"", ""):
             expect(isinstance(nonce, bytes) and isinstance(body, str), place, "its text is unreadable")
             expect(text_hash(nonce, body) == hash_, place, "its text does not fit its hash")
             self.count("texts")
         else:
-            expect(hash_ in purged, place, "its text is gone and no entry says that it was purged")
+            expect(hash_ in purged, place, "its text is empty and no entry says that it was purged")
             self.count("purged texts")
 
     def count(self, what, by=1):

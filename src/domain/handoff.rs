@@ -3,6 +3,7 @@
 pub mod choice;
 pub mod life;
 pub mod place;
+pub mod replay;
 pub mod seen;
 
 use serde::{Deserialize, Serialize};

@@ -57,10 +57,8 @@ pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, for
             None => None,
         };
         let note = note.map(|(row, hash)| (row, hash.to_string()));
-        let mut used = false;
         let mut moved = Vec::new();
         for target in targets {
-            used |= target.counted.is_none();
             moved.push(count(&mut journal, actor, new, target, note.as_ref())?);
         }
         let text = note.as_ref().map(|(row, hash)| (*row, hash.as_str()));
@@ -77,9 +75,6 @@ pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, for
                 }
                 Ending::LeaveAlone(_) => {}
             }
-        }
-        if let Some((row, _)) = note.filter(|_| !used && !ends) {
-            conn.execute("DELETE FROM content WHERE id = ?1", [row])?;
         }
         expire_due(&mut journal)?;
         moved

@@ -7,6 +7,7 @@ use super::fail::Fail;
 use super::ledger::{Journal, keep, project, signed};
 use super::search;
 use super::versions::{Budget, PREVIEW, current, head_of, visible};
+use crate::domain::canonical::canonical;
 use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::record::{NewVersion, Stored, Version, VersionBody, version_subject};
 use crate::domain::{Actor, Agent, Confidence, Hash, Opinion, Refusal, Session};
@@ -38,7 +39,7 @@ pub fn remember(conn: &Connection, actor: &Actor, new: &NewVersion) -> Result<Re
         let repeated = current.author == actor.agent
             && matches!(&current.value, Stored::Whole(text) if *text == new.value)
             && same_tags(&current.tags, new)
-            && new.meta == current.meta
+            && new.meta.as_ref().map(canonical) == current.meta.as_ref().map(canonical)
             && new.private_to == current.private_to
             && new
                 .confidence
@@ -97,7 +98,7 @@ pub fn remember(conn: &Connection, actor: &Actor, new: &NewVersion) -> Result<Re
         content_id,
         value_hash,
         new.tags.to_json(),
-        new.meta.as_ref().map(ToString::to_string),
+        new.meta.as_ref().map(canonical),
         body.author,
         body.session,
         confidence.get(),

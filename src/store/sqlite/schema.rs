@@ -140,7 +140,8 @@ CREATE INDEX ledger_subject ON ledger (project_id, subject, seq)
     WHERE kind NOT IN ('remembered', 'outcome', 'created');
 ";
 
-/// Refuses every change of what was written. An INSERT on an existing key is refused too: with `OR REPLACE` it would
+/// Refuses every change of what was written, but that a purge empties a stored text: its row stays, so that its number is
+/// never given to another one. An INSERT on an existing key is refused too: with `OR REPLACE` it would
 /// delete the old row without firing a DELETE trigger. A `NEW.id` that SQLite has yet to choose reads as -1.
 const TRIGGERS: &str = "
 CREATE TRIGGER version_insert BEFORE INSERT ON version
@@ -163,7 +164,10 @@ CREATE TRIGGER content_insert BEFORE INSERT ON content
     WHEN EXISTS (SELECT 1 FROM content WHERE id = NEW.id)
     BEGIN SELECT RAISE(ABORT, 'a stored text is never replaced'); END;
 CREATE TRIGGER content_update BEFORE UPDATE ON content
-    BEGIN SELECT RAISE(ABORT, 'a stored text is never changed'); END;
+    WHEN NEW.id <> OLD.id OR length(NEW.nonce) <> 0 OR NEW.body <> ''
+    BEGIN SELECT RAISE(ABORT, 'a stored text is never changed, only emptied'); END;
+CREATE TRIGGER content_delete BEFORE DELETE ON content
+    BEGIN SELECT RAISE(ABORT, 'a stored text is never removed, only emptied'); END;
 ";
 
 /// Makes the tables of an empty database, inside the caller's transaction.

@@ -125,7 +125,8 @@ fn heads(conn: &Connection, mut each: impl FnMut(i64, &Indexed<'_>) -> rusqlite:
                 key: text(3)?.unwrap_or_default(),
                 tags: text(4)?.unwrap_or_default(),
                 private_to: private_to.as_deref(),
-                body: text(6)?,
+                // A text that was purged is empty.
+                body: text(6)?.filter(|body| !body.is_empty()),
             },
         )?;
     }

@@ -10,7 +10,6 @@ mod ledgers;
 mod leftovers;
 mod outcomes;
 mod packets;
-mod replay;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -18,15 +17,12 @@ mod versions;
 
 use rusqlite::Connection;
 
-use self::rows::{Bits, Walk, Wrong};
+use self::rows::{Bits, Walk};
 use crate::domain::fault::Report;
 use crate::domain::ledger::Checkpoint;
 
 /// How many rows one short read takes.
 const CHUNK: usize = 256;
-
-/// Texts are numbered one by one from 1, so that a larger number stands for damage and not for a large store.
-const LARGEST: i64 = 1 << 40;
 
 /// A check under way.
 struct Check<'a> {
@@ -86,17 +82,6 @@ pub fn verify(
 impl<'a> Check<'a> {
     fn note(&mut self, kind: &str, place: impl Into<String>, what: impl Into<String>) {
         self.report.note(kind, place, what);
-    }
-
-    /// Something refers to the stored text of this number. Where the text was purged nothing else shows that the number is
-    /// not the one that was written; so at least it must be one that a text can have had.
-    fn refers(&mut self, text: i64) -> Result<(), Wrong> {
-        self.texts.put(text);
-        if (1..=LARGEST).contains(&text) {
-            Ok(())
-        } else {
-            Err("it refers to a stored text by a number that none can have".to_owned())
-        }
     }
 
     /// One more row was checked.

@@ -307,8 +307,11 @@ pub fn value(
         .query_row([content_id], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((nonce, body)) = found else {
-        return Ok(purged(conn, project, subject)?.map_or(Stored::Corrupt, Stored::Purged));
+        return Ok(Stored::Corrupt);
     };
+    if nonce.is_empty() && body.is_empty() {
+        return Ok(purged(conn, project, subject)?.map_or(Stored::Corrupt, Stored::Purged));
+    }
     if Hash::of_text(&nonce, &body).to_string() != hash {
         return Ok(Stored::Corrupt);
     }

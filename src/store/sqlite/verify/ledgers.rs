@@ -294,7 +294,7 @@ fn purged(check: &Check, project: &Project, subject: &str, detail: &Value) -> Fo
     let hash = detail["hash"].as_str().unwrap_or_default();
     let (sql, scope, key, version) = match serde_json::from_str::<(String, String, i64)>(subject) {
         Ok((scope, key, version)) => (
-            "SELECT count(*), count(c.id) FROM version v LEFT JOIN content c ON c.id = v.content_id
+            "SELECT count(*), count(nullif(c.body, '')) FROM version v LEFT JOIN content c ON c.id = v.content_id
              WHERE project_id = ?1 AND scope = ?2 AND key = ?3 AND version = ?4 AND value_hash = ?5",
             scope,
             key,
@@ -302,7 +302,7 @@ fn purged(check: &Check, project: &Project, subject: &str, detail: &Value) -> Fo
         ),
         // A note stands under an outcome, under an entry of a packet, or under both.
         Err(_) => (
-            "SELECT count(*), count(c.id) FROM (
+            "SELECT count(*), count(nullif(c.body, '')) FROM (
                  SELECT content_id FROM handoff WHERE project_id = ?1 AND id = ?2 AND texts_hash = ?5
                  UNION ALL
                  SELECT content_id FROM outcome WHERE project_id = ?1 AND id = ?2 AND note_hash = ?5

@@ -3,9 +3,9 @@
 use rusqlite::params;
 
 use super::Check;
-use super::replay::{Entry, Row};
 use super::rows::{Cells, Walk, Wrong};
 use super::versions::text;
+use crate::domain::handoff::replay::{Life, Step};
 use crate::domain::handoff::{Git, PacketBody};
 use crate::domain::ledger::Checkpoint;
 use crate::domain::{Hash, JsonText};
@@ -39,13 +39,13 @@ pub fn check(check: &mut Check) {
 
 fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
     let (id, project, seq) = (cells.text(1)?, cells.integer(2)?, cells.integer(3)?);
-    check.refers(cells.integer(11)?)?;
+    check.texts.put(cells.integer(11)?);
     let texts_hash = cells.text(12)?;
     if let Some(what) = text(check, project, &id, &texts_hash, cells, 31)? {
         check.note("handoff_texts", place, what);
     }
     let entries = entries(check, project, &id)?;
-    let Some((first, later)) = entries.split_first() else {
+    let Some(((first, digest), later)) = entries.split_first() else {
         return Err("no ledger entry vouches for it".to_owned());
     };
     if first.kind != "handed_off" || first.seq != seq {
@@ -64,7 +64,7 @@ fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
         return Err("its project is not there".to_owned());
     };
     let (from_agent, from_session, created_at) = (cells.text(5)?, cells.maybe(6)?, cells.text(15)?);
-    let stored = Row {
+    let stored = Life {
         last_seq: cells.integer(4)?,
         expires_at: cells.maybe(16)?,
         state: cells.text(17)?,
@@ -103,7 +103,7 @@ fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
         supersedes: supersedes.as_deref(),
         continues: continues.as_deref(),
     };
-    if body.hash().to_string() != first.digest {
+    if body.hash().to_string() != *digest {
         check.note(
             "handoff_hash",
             place,
@@ -120,8 +120,8 @@ fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
     if first.at != created_at || first.agent != from_agent || first.session != from_session {
         check.note("handoff", place, "writer or time are not those of its ledger entry");
     }
-    let mut replayed = Row::written(seq, first_end);
-    for entry in later {
+    let mut replayed = Life::written(seq, first_end);
+    for (entry, _) in later {
         replayed.apply(entry)?;
     }
     if replayed != stored {
@@ -134,7 +134,7 @@ fn packet(check: &mut Check, cells: &Cells, place: &str) -> Result<(), Wrong> {
     notes(check, project, &id, &entries, place)
 }
 
-fn entries(check: &Check, project: i64, id: &str) -> Result<Vec<Entry>, Wrong> {
+fn entries(check: &Check, project: i64, id: &str) -> Result<Vec<(Step, String)>, Wrong> {
     let unreadable = |_| "its entries cannot be read".to_owned();
     let conn = check.conn;
     let mut statement = conn
@@ -146,7 +146,16 @@ fn entries(check: &Check, project: i64, id: &str) -> Result<Vec<Entry>, Wrong> {
     let mut rows = statement.query(params![project, id]).map_err(unreadable)?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next().map_err(unreadable)? {
-        entries.push(Entry::read(&Cells(row))?);
+        let cells = Cells(row);
+        let step = Step {
+            seq: cells.integer(0)?,
+            at: cells.text(1)?,
+            agent: cells.text(2)?,
+            session: cells.maybe(3)?,
+            kind: cells.text(4)?,
+            detail: serde_json::from_str(&cells.text(5)?).map_err(|_| "an entry's detail is not JSON".to_owned())?,
+        };
+        entries.push((step, cells.text(6)?));
     }
     Ok(entries)
 }
@@ -202,7 +211,7 @@ fn pins(check: &Check, project: i64, id: &str) -> Result<Vec<String>, Wrong> {
 }
 
 /// Each note stands under the entry that names its hash, and each such entry has its note.
-fn notes(check: &mut Check, project: i64, id: &str, entries: &[Entry], place: &str) -> Result<(), Wrong> {
+fn notes(check: &mut Check, project: i64, id: &str, entries: &[(Step, String)], place: &str) -> Result<(), Wrong> {
     let unreadable = |_| "its notes cannot be read".to_owned();
     let conn = check.conn;
     let mut statement = conn
@@ -214,10 +223,10 @@ fn notes(check: &mut Check, project: i64, id: &str, entries: &[Entry], place: &s
     let mut rows = statement.query([id]).map_err(unreadable)?;
     let mut wanted = entries
         .iter()
-        .filter_map(|entry| entry.set("note_hash").map(|hash| (entry.seq, hash)));
+        .filter_map(|(entry, _)| entry.set("note_hash").map(|hash| (entry.seq, hash)));
     while let Some(row) = rows.next().map_err(unreadable)? {
         let cells = Cells(row);
-        check.refers(cells.integer(1)?)?;
+        check.texts.put(cells.integer(1)?);
         let hash = match wanted.next() {
             Some((seq, hash)) if cells.integer(0)? == seq => hash,
             _ => return Err("its notes are not those that its entries name".to_owned()),

@@ -97,11 +97,12 @@ impl Cells<'_> {
         }
     }
 
-    /// The salted hash of a stored text, given by the columns of its nonce and of its body, or nothing where it is not
-    /// there. The bytes are hashed where they lie: texts are most of a file.
+    /// The salted hash of a stored text, given by the columns of its nonce and of its body, or nothing where it was
+    /// emptied. The bytes are hashed where they lie: texts are most of a file.
     pub fn text_hash(&self, nonce: usize, body: usize) -> Result<Option<Hash>, Wrong> {
         match (self.value(nonce)?, self.value(body)?) {
-            (ValueRef::Null, ValueRef::Null) => Ok(None),
+            (ValueRef::Null, ValueRef::Null) => Err("its stored text is not there".to_owned()),
+            (ValueRef::Blob([]), ValueRef::Text([])) => Ok(None),
             (ValueRef::Blob(nonce), ValueRef::Text(body)) => Ok(Some(Hash::of(&[nonce, body]))),
             _ => Err("its stored text is not bytes and a text".to_owned()),
         }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Check;
 use super::rows::{Cells, Walk, Wrong};
+use crate::domain::canonical::canonical;
 use crate::domain::ledger::Kind;
 use crate::domain::record::{Address, VersionBody, version_subject};
 use crate::domain::{Confidence, Hash, Key, Opinion, Scope};
@@ -50,7 +51,7 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
     let version = u64::try_from(number).map_err(|_| "its number is negative".to_owned())?;
     let place = format!("{at} version {version}");
     let content = cells.integer(6)?;
-    check.refers(content)?;
+    check.texts.put(content);
     let (value_hash, tags_text, meta_text) = (cells.text(7)?, cells.text(8)?, cells.maybe(9)?);
     let (author, session) = (cells.text(10)?, cells.maybe(11)?);
     let (base, created_at, private_to) = (cells.number(12)?, cells.text(13)?, cells.maybe(14)?);
@@ -68,8 +69,8 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
         .map(serde_json::from_str)
         .transpose()
         .map_err(|_| "its meta is no JSON".to_owned())?;
-    if meta.as_ref().map(Value::to_string) != meta_text {
-        check.note("version", &place, "its meta is not in compact form");
+    if meta.as_ref().map(canonical) != meta_text {
+        check.note("version", &place, "its meta is not in canonical form");
     }
     let body = VersionBody {
         v: 1,
@@ -136,7 +137,7 @@ fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
     opinion(check, id, base, &place, cells)
 }
 
-/// What is wrong with a stored text: it must fit its hash, or have been purged.
+/// What is wrong with a stored text: it must fit its hash, or be empty because it was purged.
 pub fn text(
     check: &Check,
     project: i64,
@@ -149,7 +150,7 @@ pub fn text(
         return Ok((found.to_string() != hash).then(|| "its text does not fit its hash".to_owned()));
     }
     let purged = is_purged(check, project, subject, hash).map_err(|_| "its entries cannot be read".to_owned())?;
-    Ok((!purged).then(|| "its text is gone and no entry says that it was purged".to_owned()))
+    Ok((!purged).then(|| "its text is empty and no entry says that it was purged".to_owned()))
 }
 
 /// Whether an entry says that the text of this hash was removed on purpose.
