@@ -7,12 +7,14 @@ pub mod make;
 mod failed;
 mod handoffs;
 mod outcomes;
+mod queue;
 mod records;
 mod stats;
 
 pub use failed::{Failed, Problem};
 pub use handoffs::{Changes, Current, Elsewhere, Git, HandedOff, Packet, Ref, Resumed, Unfinished};
 pub use outcomes::{Moved, PacketState, Recorded};
+pub use queue::{Entry, Expired, Listed, Reopened, Shown};
 pub use records::{History, Purged, Recalled, Record, Remembered};
 pub use stats::{Counts, Fault, Stats, StoreInfo, Tally, Verified};
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::{App, AppError, Caller, git, session};
-use crate::domain::handoff::seen::{Handed, HandedOff, Peeked, Resumed};
+use crate::domain::handoff::listing::{Ended, Listing};
+use crate::domain::handoff::seen::{Handed, HandedOff, Peeked, Resolved, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
-use crate::domain::limits;
+use crate::domain::ledger::Told;
+use crate::domain::{Span, Time, limits};
 use crate::domain::record::Stored;
 
 impl App {
@@ -78,6 +80,61 @@ impl App {
         Ok((resumed, warnings))
     }
 
+    /// One page of the packets that the caller may know of, and how many there are in all; claims nothing.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn handoffs(&self, caller: &Caller, wanted: Listing) -> Result<(Vec<Seen>, u64), AppError> {
+        Ok(self.store.handoffs(self.actor(caller), wanted).await?)
+    }
+
+    /// One packet with its refs and ledger entries; claims nothing.
+    ///
+    /// # Errors
+    /// When there is no such packet for this caller.
+    pub async fn show(&self, caller: &Caller, id: HandoffId) -> Result<Shown, AppError> {
+        let peeked = self.store.peek(self.actor(caller), Some(id.clone()), 0).await?;
+        let (seen, refs, handed) = peeked
+            .one
+            .ok_or_else(|| AppError::internal("a packet was not given"))?;
+        let warnings = rolled_back(&handed).into_iter().collect();
+        let entries = self.store.entries_of(self.actor(caller), id).await?;
+        Ok(Shown {
+            seen,
+            refs,
+            entries,
+            warnings,
+        })
+    }
+
+    /// Ends open packets as their time would; what was ended is given as it stands afterwards.
+    ///
+    /// # Errors
+    /// When one that is named is unknown or not open.
+    pub async fn expire(&self, caller: &Caller, wanted: Ended) -> Result<Vec<Seen>, AppError> {
+        let ids = self.store.expire(self.actor(caller), wanted).await?;
+        let mut ended = Vec::new();
+        for id in ids {
+            let peeked = self.store.peek(self.actor(caller), Some(id), 0).await?;
+            ended.extend(peeked.one.map(|(seen, ..)| seen));
+        }
+        Ok(ended)
+    }
+
+    /// The instant that lies `age` before now.
+    pub fn ago(&self, age: Span) -> Time {
+        Time::from_millis(super::now().millis().saturating_sub(age.millis()))
+    }
+
+    /// Opens a packet again that its time has ended; without `wait` it waits as long as a new one.
+    ///
+    /// # Errors
+    /// When it is unknown, or did not end by its time.
+    pub async fn reopen(&self, caller: &Caller, id: HandoffId, wait: Option<Span>) -> Result<Seen, AppError> {
+        let wait = wait.unwrap_or(self.config.handoff_ttl);
+        Ok(self.store.reopen(self.actor(caller), id, wait).await?)
+    }
+
     /// What there is for the caller; claims nothing.
     ///
     /// # Errors
@@ -90,6 +147,19 @@ impl App {
             .map_or_else(Vec::new, |(_, _, handed)| sentences(handed));
         Ok((peeked, warnings))
     }
+}
+
+/// One packet with its refs and its ledger entries.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// The packet.
+    pub seen: Seen,
+    /// What it pins.
+    pub refs: Vec<Resolved>,
+    /// The entries about it, oldest first.
+    pub entries: Vec<Told>,
+    /// What the caller should know.
+    pub warnings: Vec<String>,
 }
 
 /// What the caller should know about how a packet came into its hands.
@@ -108,12 +178,14 @@ fn sentences(handed: &Handed) -> Vec<String> {
             "session {session} of this agent held the packet and may still be at work on it; it is yours now"
         ));
     }
-    if handed.rolled_back {
-        warnings.push(
-            "the ledger no longer holds the checkpoint that this packet carries: the file was rolled back or rewritten \
-             since; run verify and compare before you rely on it"
-                .to_owned(),
-        );
-    }
+    warnings.extend(rolled_back(handed));
     warnings
+}
+
+fn rolled_back(handed: &Handed) -> Option<String> {
+    handed.rolled_back.then(|| {
+        "the ledger no longer holds the checkpoint that this packet carries: the file was rolled back or rewritten since; \
+         run verify and compare before you rely on it"
+            .to_owned()
+    })
 }

@@ -2,6 +2,7 @@
 
 pub mod choice;
 pub mod life;
+pub mod listing;
 pub mod place;
 pub mod replay;
 pub mod seen;

@@ -143,6 +143,32 @@ pub struct Entry {
     pub hash: String,
 }
 
+/// An entry as one caller may see it.
+#[derive(Debug, Clone)]
+pub enum Told {
+    /// Whole, with the note that came with it, where it was asked for and is there.
+    Whole(Entry, Option<String>),
+    /// It is about something that is not the caller's to know: only its place in the chain is shown.
+    Redacted {
+        /// The position.
+        seq: u64,
+        /// When.
+        at: String,
+        /// Its hash.
+        hash: String,
+    },
+}
+
+impl Told {
+    /// Its position.
+    pub fn seq(&self) -> u64 {
+        match self {
+            Self::Whole(entry, _) => entry.seq,
+            Self::Redacted { seq, .. } => *seq,
+        }
+    }
+}
+
 /// One string that pins a project's whole ledger: `hm1:<store>:<workspace>:<project>:<seq>:<hash>`, the names
 /// percent-encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Reports on how acting on what was remembered turned out.
 
-use super::handoff::HandoffId;
+use super::handoff::{HandoffId, State};
 use super::invalid::shown;
 use super::{Invalid, OutcomeRef, Ref, limits};
 
@@ -54,14 +54,16 @@ impl Report {
 pub struct NewOutcome {
     /// What happened.
     pub report: Report,
-    /// The run, ticket or commit that it is about.
-    pub outcome_ref: OutcomeRef,
+    /// The run, ticket or commit that it is about; a report that moves confidence always has one.
+    pub outcome_ref: Option<OutcomeRef>,
     /// The versions that were acted on; absent: the packet's pinned ones.
     pub refs: Option<Vec<Ref>>,
     /// The packet that was worked on.
     pub handoff_id: Option<HandoffId>,
     /// What else there is to say, at most 16 KiB.
     pub note: Option<String>,
+    /// The state that the packet must be in, where any other is a conflict.
+    pub only: Option<State>,
 }
 
 impl NewOutcome {
@@ -97,20 +99,59 @@ impl NewOutcome {
                 ),
             ));
         }
-        if let Some(note) = note.as_ref().filter(|note| note.len() > limits::NOTE_BYTES) {
-            return Err(Invalid::new(
-                "note",
-                format!("{} bytes", note.len()),
-                format!("at most {} bytes", limits::NOTE_BYTES),
-            ));
-        }
+        Ok(Self {
+            report,
+            outcome_ref: Some(outcome_ref),
+            refs,
+            handoff_id,
+            note: noted(note)?,
+            only: None,
+        })
+    }
+
+    /// Gives a claimed packet back to the queue; when nobody holds it that is a conflict.
+    ///
+    /// # Errors
+    /// When the note is too long.
+    pub fn release(id: HandoffId, outcome_ref: Option<OutcomeRef>, note: Option<String>) -> Result<Self, Invalid> {
+        Self::ending(Report::Released, State::Accepted, id, outcome_ref, note)
+    }
+
+    /// Takes an open packet back; when it is not open any more that is a conflict.
+    ///
+    /// # Errors
+    /// When the note is too long.
+    pub fn cancel(id: HandoffId, outcome_ref: Option<OutcomeRef>, note: Option<String>) -> Result<Self, Invalid> {
+        Self::ending(Report::Abandoned, State::Open, id, outcome_ref, note)
+    }
+
+    fn ending(
+        report: Report,
+        only: State,
+        id: HandoffId,
+        outcome_ref: Option<OutcomeRef>,
+        note: Option<String>,
+    ) -> Result<Self, Invalid> {
         Ok(Self {
             report,
             outcome_ref,
-            refs,
-            handoff_id,
-            note: note.filter(|note| !note.trim().is_empty()),
+            refs: None,
+            handoff_id: Some(id),
+            note: noted(note)?,
+            only: Some(only),
         })
+    }
+}
+
+/// A note within its limit; a blank one is none.
+fn noted(note: Option<String>) -> Result<Option<String>, Invalid> {
+    match note {
+        Some(note) if note.len() > limits::NOTE_BYTES => Err(Invalid::new(
+            "note",
+            format!("{} bytes", note.len()),
+            format!("at most {} bytes", limits::NOTE_BYTES),
+        )),
+        note => Ok(note.filter(|note| !note.trim().is_empty())),
     }
 }
 

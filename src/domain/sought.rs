@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::invalid::shown;
 use super::record::Version;
-use super::{Confidence, Invalid, Key, Scope, Tag};
+use super::{Address, Confidence, Invalid, Key, Scope, Tag};
 
 /// A search: every filter that is set must hold.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +23,84 @@ pub struct Sought {
     pub limit: usize,
     /// Where the page before ended.
     pub from: Option<SearchCursor>,
+}
+
+/// The filters of a read, as a caller gives them.
+#[derive(Debug, Clone, Default)]
+pub struct Filters {
+    /// With a key alone: the record's scope; else the scope to search in.
+    pub scope: Option<Scope>,
+    /// The key.
+    pub key: Option<Key>,
+    /// A version of the one record that scope and key name.
+    pub version: Option<u64>,
+    /// Free text.
+    pub query: Option<String>,
+    /// A tag, exact.
+    pub tag: Option<Tag>,
+    /// The least confidence.
+    pub min_confidence: Option<Confidence>,
+}
+
+/// What a read is about.
+#[derive(Debug, Clone)]
+pub enum Wanted {
+    /// One record: its current version, unless a number is given.
+    One(Address, Option<u64>),
+    /// A search over the current versions, from its first page on.
+    Some(Box<Sought>),
+}
+
+impl Filters {
+    /// Whether one record is meant or a search: scope and key name a record, and any further filter makes it a search.
+    ///
+    /// # Errors
+    /// When no filter is set, or a version is named for a search.
+    pub fn wanted(self, limit: usize) -> Result<Wanted, Invalid> {
+        let narrowed = self.query.is_some() || self.tag.is_some() || self.min_confidence.is_some();
+        match (self.scope, self.key) {
+            (None, None) if !narrowed => Err(Invalid::new(
+                "arguments",
+                "without a filter",
+                "at least one of scope, key, query, tag, min_confidence",
+            )),
+            (Some(scope), Some(key)) if !narrowed => Ok(Wanted::One(Address { scope, key }, self.version)),
+            _ if self.version.is_some() => Err(Invalid::new(
+                "version",
+                "given for a search",
+                "scope and key beside it, and no other filter",
+            )),
+            (scope, key) => Ok(Wanted::Some(Box::new(Sought {
+                scope,
+                key,
+                tag: self.tag,
+                query: self.query,
+                min_confidence: self.min_confidence,
+                limit,
+                from: None,
+            }))),
+        }
+    }
+}
+
+/// Reads the cursor of a list that is ordered by number: a letter, and the number after which the next page starts.
+///
+/// # Errors
+/// When it has another form.
+pub fn after(letter: char, text: &str) -> Result<u64, Invalid> {
+    text.trim()
+        .strip_prefix(letter)
+        .and_then(|number| number.parse().ok())
+        .ok_or_else(|| unknown_cursor(text))
+}
+
+/// That a cursor is none of ours.
+pub fn unknown_cursor(text: &str) -> Invalid {
+    Invalid::new(
+        "cursor",
+        shown(text),
+        "the next_cursor of an answer to the same question, unchanged",
+    )
 }
 
 /// Where a search goes on: nothing that was written after the first page joins it.
@@ -68,13 +146,7 @@ impl SearchCursor {
             };
             Some(Self { ceiling, place })
         };
-        read().ok_or_else(|| {
-            Invalid::new(
-                "cursor",
-                shown(text),
-                "the next_cursor of an answer to the same question, unchanged",
-            )
-        })
+        read().ok_or_else(|| unknown_cursor(text))
     }
 }
 

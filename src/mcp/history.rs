@@ -7,9 +7,9 @@ use super::answer::{Announced, Answered, PAGE, Pending, VALUES, announce};
 use super::arguments::Arguments;
 use crate::app::memory::{Room, page_size};
 use crate::app::{App, AppError, Caller};
-use crate::domain::invalid::shown;
 use crate::domain::record::Stored;
-use crate::domain::{Address, Invalid, Key, Scope};
+use crate::domain::sought::after;
+use crate::domain::{Address, Key, Scope};
 use crate::wire::{self, make};
 
 /// What the tool takes.
@@ -45,9 +45,9 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
     let scope = Scope::new(&arguments.required_string("scope")?)?;
     let key = Key::new(&arguments.required_string("key")?)?;
     let (limit, warning) = page_size(arguments.count("limit", "a whole number from 1 to 200")?)?;
-    let after = arguments
+    let from = arguments
         .string("cursor")?
-        .map(|text| after(&text))
+        .map(|text| after('h', &text))
         .transpose()?
         .unwrap_or(0);
     let mut warnings = arguments.finish();
@@ -57,7 +57,7 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
         values: VALUES,
         all: PAGE,
     };
-    let (mut versions, total) = app.history(caller, &at, after, limit, room).await?;
+    let (mut versions, total) = app.history(caller, &at, from, limit, room).await?;
     let read = versions.len();
     let mut size = 0;
     let fitting = versions.iter().take_while(|version| {
@@ -70,7 +70,7 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
     let cut = versions
         .iter()
         .any(|version| matches!(version.value, Stored::Beginning { .. }));
-    let last = versions.last().map_or(after, |version| version.version);
+    let last = versions.last().map_or(from, |version| version.version);
     let more = kept < read || (read == limit && last < total);
     answer.next_cursor = more.then(|| format!("h{last}"));
     answer.truncated = make::flag(cut || kept < read);
@@ -78,17 +78,4 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
         answer.rest = Some("recall with scope, key and version gives a value that was cut here in whole".to_owned());
     }
     Answered::new(&answer)
-}
-
-fn after(text: &str) -> Result<u64, Invalid> {
-    text.trim()
-        .strip_prefix('h')
-        .and_then(|number| number.parse().ok())
-        .ok_or_else(|| {
-            Invalid::new(
-                "cursor",
-                shown(text),
-                "the next_cursor of an answer to the same question, unchanged",
-            )
-        })
 }

@@ -7,9 +7,8 @@ use super::answer::{Announced, Answered, PAGE, Pending, VALUES, announce, part};
 use super::arguments::Arguments;
 use crate::app::memory::{Room, page_size};
 use crate::app::{App, AppError, Caller};
-use crate::domain::invalid::shown;
 use crate::domain::record::{Stored, Version};
-use crate::domain::sought::{Page, SearchCursor, Sought};
+use crate::domain::sought::{Filters, SearchCursor, Sought, Wanted, unknown_cursor};
 use crate::domain::{Address, Confidence, Invalid, Key, Scope, Tag};
 use crate::wire::{self, make};
 
@@ -69,33 +68,19 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
     let mut warnings = arguments.finish();
     warnings.extend(warning);
 
-    let narrowed = query.is_some() || tag.is_some() || min_confidence.is_some();
-    let version = version.map(at_least_one).transpose()?;
-    match (scope, key) {
-        (Some(scope), Some(key)) if !narrowed => {
-            let at = Address { scope, key };
-            exact(app, caller, &at, version, cursor, warnings).await
-        }
-        (scope, key) => {
-            if version.is_some() {
-                return Err(Invalid::new(
-                    "version",
-                    "given for a search",
-                    "scope and key beside it, and no other filter",
-                )
-                .into());
-            }
-            let from = cursor.map(|text| SearchCursor::parse(&text)).transpose()?;
-            let sought = Sought {
-                scope,
-                key,
-                tag,
-                query,
-                min_confidence,
-                limit,
-                from,
-            };
-            search(app, caller, sought, warnings).await
+    let filters = Filters {
+        scope,
+        key,
+        version: version.map(at_least_one).transpose()?,
+        query,
+        tag,
+        min_confidence,
+    };
+    match filters.wanted(limit)? {
+        Wanted::One(at, version) => exact(app, caller, &at, version, cursor, warnings).await,
+        Wanted::Some(mut sought) => {
+            sought.from = cursor.map(|text| SearchCursor::parse(&text)).transpose()?;
+            search(app, caller, *sought, warnings).await
         }
     }
 }
@@ -131,10 +116,7 @@ async fn exact(
     let found = app.recall(caller, at, number).await?;
     let Some(found) = found else {
         let mut answer = make::recalled(&[], 0, warnings);
-        answer.searched = Some(match version {
-            Some(version) => format!("version {version} of the record {at}"),
-            None => format!("the record {at}, by its exact scope and key"),
-        });
+        answer.searched = Some(make::sought_one(at, version));
         return Answered::new(&answer);
     };
     let mut answer = make::recalled(std::slice::from_ref(&found), 1, warnings);
@@ -196,13 +178,7 @@ impl Slice {
                 from: from.parse().ok()?,
             })
         };
-        read().ok_or_else(|| {
-            Invalid::new(
-                "cursor",
-                shown(text),
-                "the next_cursor of an answer to the same question, unchanged",
-            )
-        })
+        read().ok_or_else(|| unknown_cursor(text))
     }
 }
 
@@ -225,42 +201,7 @@ async fn search(app: &App, caller: &Caller, sought: Sought, warnings: Vec<String
         answer.rest = Some("recall with scope and key gives a value that was cut here in whole".to_owned());
     }
     if page.versions.is_empty() && sought.from.is_none() {
-        answer.searched = Some(searched(&sought, &page));
+        answer.searched = Some(make::searched(&sought, &page));
     }
     Answered::new(&answer)
-}
-
-/// What was searched, and where there would have been something.
-fn searched(sought: &Sought, page: &Page) -> String {
-    let mut filters = Vec::new();
-    if let Some(query) = &sought.query {
-        filters.push(format!("query {}", shown(query)));
-    }
-    if let Some(key) = &sought.key {
-        filters.push(format!("key {}", shown(key.as_str())));
-    }
-    if let Some(tag) = &sought.tag {
-        filters.push(format!("tag {}", shown(tag.as_str())));
-    }
-    if let Some(least) = sought.min_confidence {
-        filters.push(format!("confidence of at least {}", least.get()));
-    }
-    let place = sought.scope.as_ref().map_or("all scopes".to_owned(), |scope| {
-        format!("scope {}", shown(scope.as_str()))
-    });
-    let what = if filters.is_empty() {
-        "any record".to_owned()
-    } else {
-        filters.join(", ")
-    };
-    let mut text = format!("{what} in {place}: 0");
-    if !page.elsewhere.is_empty() {
-        let names: Vec<String> = page
-            .elsewhere
-            .iter()
-            .map(|(scope, count)| format!("{} ({count})", shown(scope)))
-            .collect();
-        text += &format!("; elsewhere: {}", names.join(", "));
-    }
-    text
 }

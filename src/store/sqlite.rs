@@ -5,10 +5,12 @@
 //! while idle, so that no reader pins the write-ahead log.
 
 mod connection;
+mod entries;
 mod fail;
 mod functions;
 mod handoffs;
 mod ledger;
+mod listing;
 mod outcomes;
 mod packets;
 mod place;
@@ -32,14 +34,16 @@ use std::sync::Arc;
 
 use super::{Durability, StoreError};
 use crate::domain::fault::Report;
-use crate::domain::handoff::seen::{HandedOff, Peeked, Recorded, Resumed};
+use crate::domain::handoff::listing::{Ended, Listing};
+use crate::domain::handoff::seen::{HandedOff, Peeked, Recorded, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
-use crate::domain::ledger::Checkpoint;
+use crate::domain::ledger::{Checkpoint, Told};
 use crate::domain::outcome::NewOutcome;
 use crate::domain::record::{NewVersion, Version};
 use crate::domain::sought::{Page, Sought};
 use crate::domain::{Actor, Address, Session, Span};
 
+pub use listing::Overview;
 pub use packets::Counts;
 pub use records::Remembered;
 pub use stats::Stats;
@@ -238,6 +242,84 @@ impl Store {
                 handoffs::expire_due(&mut journal)
             })
             .await
+    }
+
+    /// One page of the packets that the caller may know of, and how many there are in all. Claims and writes nothing.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn handoffs(&self, actor: Actor, wanted: Listing) -> Result<(Vec<Seen>, u64), StoreError> {
+        self.worker
+            .read(move |conn| listing::packets(conn, &actor, &wanted))
+            .await
+    }
+
+    /// Ends open packets as their time would, in one transaction, and gives those that it ended.
+    ///
+    /// # Errors
+    /// When one that is named is unknown or not open.
+    pub async fn expire(&self, actor: Actor, wanted: Ended) -> Result<Vec<HandoffId>, StoreError> {
+        let (look, home) = (actor.clone(), actor.home.clone());
+        // Where there is nothing, nothing is made.
+        if self.worker.read(move |conn| ledger::project(conn, &home)).await?.is_none() {
+            return self
+                .worker
+                .read(move |conn| handoffs::expire_some(conn, &look, &wanted))
+                .await;
+        }
+        self.worker
+            .write(move |tx| handoffs::expire_some(tx, &actor, &wanted))
+            .await
+    }
+
+    /// Opens a packet again that its time has ended; it then waits for `ttl` from now, zero being for ever.
+    ///
+    /// # Errors
+    /// When it is unknown, or did not end by its time.
+    pub async fn reopen(&self, actor: Actor, id: HandoffId, ttl: Span) -> Result<Seen, StoreError> {
+        let (look, wanted) = (actor.clone(), id.clone());
+        self.worker
+            .read(move |conn| taking::peek(conn, &look, Some(&wanted), 0))
+            .await?;
+        self.worker
+            .write(move |tx| handoffs::reopen(tx, &actor, &id, ttl))
+            .await
+    }
+
+    /// The entries of the caller's ledger after a position, oldest first, as far as the caller may see them.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn entries(&self, actor: Actor, after: u64, limit: usize) -> Result<Vec<Told>, StoreError> {
+        self.worker
+            .read(move |conn| entries::after(conn, &actor, after, limit))
+            .await
+    }
+
+    /// The position of the last entry of the caller's ledger; 0 before anything was written.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn last_entry(&self, actor: Actor) -> Result<u64, StoreError> {
+        self.worker.read(move |conn| entries::last(conn, &actor)).await
+    }
+
+    /// The entries about one packet, each with its note.
+    ///
+    /// # Errors
+    /// When there is no such packet for this caller.
+    pub async fn entries_of(&self, actor: Actor, id: HandoffId) -> Result<Vec<Told>, StoreError> {
+        self.worker
+            .read(move |conn| entries::of_packet(conn, &actor, &id))
+            .await
+    }
+
+    /// Every project of the file, the oldest first.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn projects(&self) -> Result<Vec<Overview>, StoreError> {
+        self.worker.read(listing::projects).await
     }
 
     /// The numbers of the caller's project and of the file.

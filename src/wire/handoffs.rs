@@ -69,6 +69,9 @@ pub struct Packet {
     /// Whom it is for; absent: anyone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_agent: Option<String>,
+    /// True when no agent of that name was ever seen in the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_agent_unseen: Option<bool>,
     /// Whom it belongs to; absent: everyone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,

@@ -1,8 +1,12 @@
 //! From domain types to answer shapes.
 
 mod handoffs;
+mod queue;
+mod searched;
 
 pub use handoffs::{handed_off, listed, packet, peeked, reference, resumed};
+pub use searched::{searched, sought_one};
+pub use queue::{entry, expired, queue, reopened, shown, stale};
 
 use serde_json::value::RawValue;
 
@@ -138,7 +142,7 @@ fn total(all: u64, listed: usize) -> Option<u64> {
 /// The answer of `record_outcome`.
 pub fn recorded(new: &NewOutcome, recorded: &seen::Recorded, more: Vec<String>) -> Recorded {
     Recorded {
-        outcome_ref: new.outcome_ref.to_string(),
+        outcome_ref: new.outcome_ref.as_ref().map(ToString::to_string),
         outcome: new.report.as_str().to_owned(),
         moved: recorded
             .moved

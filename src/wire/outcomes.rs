@@ -37,7 +37,8 @@ pub struct PacketState {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Recorded {
     /// The run, ticket or commit that was reported about.
-    pub outcome_ref: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome_ref: Option<String>,
     /// What was reported.
     pub outcome: String,
     /// The versions whose confidence moved.

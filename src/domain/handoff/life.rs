@@ -109,6 +109,48 @@ impl Reporter {
     }
 }
 
+/// Refuses what is to happen to a packet in one state alone while it is in another.
+///
+/// # Errors
+/// A conflict that says where the packet stands.
+pub fn must_be(wanted: State, packet: &Packet, state: State) -> Result<(), Refusal> {
+    let id = &packet.id;
+    if state == wanted {
+        return Ok(());
+    }
+    let (what, hint) = match state {
+        State::Open => (format!("{id} is open: nobody holds it"), "accept it first, or cancel it"),
+        State::Accepted => (
+            format!("{id} is held by {}", holder(packet)),
+            "only an open packet can be cancelled or expired; its holder releases or closes it",
+        ),
+        State::Closed => (
+            format!("{id} was closed as {} by {}", ended(packet), holder(packet)),
+            "what has ended stays ended; write a new packet",
+        ),
+        State::Expired => (
+            format!("{id} has expired ({})", packet.ended_as.map_or("ttl", EndedAs::as_str)),
+            "one that its time has ended can be reopened; otherwise write a new packet",
+        ),
+    };
+    Err(Refusal::conflict(what, hint))
+}
+
+/// Decides whether a packet may be opened again: only one that its time has ended.
+///
+/// # Errors
+/// A conflict that says where the packet stands.
+pub fn reopen(packet: &Packet, state: State) -> Result<(), Refusal> {
+    must_be(State::Expired, packet, state)?;
+    match packet.ended_as {
+        None | Some(EndedAs::Ttl) => Ok(()),
+        Some(other) => Err(Refusal::conflict(
+            format!("{} was {}", packet.id, other.as_str()),
+            "only a packet that its time has ended can be reopened; write a new packet",
+        )),
+    }
+}
+
 /// Decides what a report does to the packet, given where it stands at `seeker.now`.
 ///
 /// # Errors

@@ -46,6 +46,8 @@ pub struct Seen {
     pub letter: Letter,
     /// What has happened since.
     pub changes: Changes,
+    /// Whether nobody of the recipient's name was ever seen in the project.
+    pub unseen_recipient: bool,
     /// The instant.
     pub now: Time,
 }

@@ -5,8 +5,12 @@ use serde_json::{Map, Value};
 
 use super::fail::Fail;
 use super::ledger::{Journal, project, signed};
-use super::packets;
-use crate::domain::handoff::{EndedAs, HandoffId, Packet};
+use super::versions::stored;
+use super::{listing, packets};
+use crate::domain::handoff::life::{self, must_be};
+use crate::domain::handoff::listing::Ended;
+use crate::domain::handoff::seen::Seen;
+use crate::domain::handoff::{EndedAs, HandoffId, Packet, State};
 use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::{Actor, OutcomeRef, Refusal, Session, Span};
 
@@ -15,19 +19,21 @@ pub type Gone<'a> = &'a dyn Fn(&Session) -> bool;
 
 /// Writes down every open packet whose time is over. Part of each write on the queue.
 pub fn expire_due(journal: &mut Journal) -> Result<u64, Fail> {
-    let due: Vec<String> = {
-        let mut statement = journal.conn.prepare_cached(
-            "SELECT id FROM handoff WHERE project_id = ?1 AND state = 'open' AND expires_at IS NOT NULL
-                AND expires_at <= ?2 ORDER BY seq",
-        )?;
-        let rows = statement.query_map(params![journal.project.id, journal.at], |row| row.get(0))?;
-        rows.collect::<rusqlite::Result<_>>()?
-    };
+    let due = due(journal)?;
     for id in &due {
-        let id = super::versions::stored(HandoffId::named("handoff_id", id))?;
-        expire(journal, &id, EndedAs::Ttl, None, Note::default())?;
+        expire(journal, id, EndedAs::Ttl, None, Note::default())?;
     }
     Ok(due.len() as u64)
+}
+
+/// Every open packet whose time is over, whoever it belongs to.
+fn due(journal: &Journal) -> Result<Vec<HandoffId>, Fail> {
+    let mut statement = journal.conn.prepare_cached(
+        "SELECT id FROM handoff WHERE project_id = ?1 AND state = 'open' AND expires_at IS NOT NULL
+            AND expires_at <= ?2 ORDER BY seq",
+    )?;
+    let rows = statement.query_map(params![journal.project.id, journal.at], |row| row.get::<_, String>(0))?;
+    rows.map(|id| stored(HandoffId::named("handoff_id", &id?))).collect()
 }
 
 /// Whether a project has open packets whose time is over.
@@ -172,6 +178,62 @@ pub fn close(journal: &mut Journal, packet: &Packet, ended_as: EndedAs, note: No
             signed(packet.last_seq)
         ])?;
     once(changed, &packet.id)
+}
+
+/// Ends open packets before their time; first of all those whose time is over. Gives the ids of all that it ended.
+pub fn expire_some(conn: &Connection, actor: &Actor, wanted: &Ended) -> Result<Vec<HandoffId>, Fail> {
+    let Some(row) = project(conn, &actor.home)? else {
+        return match wanted {
+            Ended::Named(ids) if let Some(id) = ids.first() => Err(packets::unknown(id).into()),
+            _ => Ok(Vec::new()),
+        };
+    };
+    let mut journal = Journal::open(conn, &actor.home, actor.stamp())?;
+    let mut ended = due(&journal)?;
+    expire_due(&mut journal)?;
+    let chosen = match wanted {
+        Ended::Due => Vec::new(),
+        Ended::Until(until) => listing::open_until(conn, row.id, actor, &until.to_string())?,
+        Ended::Named(ids) => {
+            for id in ids.iter().filter(|id| !ended.contains(id)) {
+                let packet = packets::find(conn, row.id, actor, id)?;
+                must_be(State::Open, &packet, packet.state_at(journal.now))?;
+            }
+            ids.clone()
+        }
+    };
+    for id in chosen {
+        if !ended.contains(&id) {
+            expire(&mut journal, &id, EndedAs::Ttl, None, Note::default())?;
+            ended.push(id);
+        }
+    }
+    Ok(ended)
+}
+
+/// Opens a packet again that its time has ended; it then waits for `ttl` from now.
+pub fn reopen(conn: &Connection, actor: &Actor, id: &HandoffId, ttl: Span) -> Result<Seen, Fail> {
+    let Some(row) = project(conn, &actor.home)? else {
+        return Err(packets::unknown(id).into());
+    };
+    let mut journal = Journal::open(conn, &actor.home, actor.stamp())?;
+    expire_due(&mut journal)?;
+    let packet = packets::find(conn, row.id, actor, id)?;
+    life::reopen(&packet, packet.state_at(journal.now))?;
+    let end = (!ttl.is_zero()).then(|| journal.now.plus(ttl).to_string());
+    let mut detail = Map::new();
+    detail.insert("expires_at".to_owned(), end.clone().into());
+    let seq = append(&mut journal, Kind::Reopened, id, detail, Note::default())?;
+    let changed = conn
+        .prepare_cached(
+            "UPDATE handoff SET state = 'open', ended_as = NULL, superseded_by = NULL, outcome_ref = NULL,
+                expires_at = ?2, last_seq = ?3
+             WHERE id = ?1 AND state = 'expired' AND last_seq = ?4",
+        )?
+        .execute(params![id.as_str(), end, signed(seq), signed(packet.last_seq)])?;
+    once(changed, id)?;
+    let packet = packets::find(conn, row.id, actor, id)?;
+    packets::see(conn, &row, actor, packet)
 }
 
 /// The state was looked at in the same transaction, so that the row must still be as it was.

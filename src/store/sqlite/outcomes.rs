@@ -9,13 +9,13 @@ use super::ledger::{self, Journal, keep, project, signed};
 use super::packets;
 use super::targets::{Target, targets};
 use super::versions::{self, Budget};
-use crate::domain::handoff::life::{Ending, Reporter, ending};
+use crate::domain::handoff::life::{Ending, Reporter, ending, must_be};
 use crate::domain::handoff::seen::{Recorded, Touched};
 use crate::domain::handoff::{EndedAs, HandoffId, Packet, State};
 use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::outcome::{Moved, NewOutcome, Report};
 use crate::domain::record::Version;
-use crate::domain::{Actor, Confidence, Opinion, Refusal, Session, Span};
+use crate::domain::{Actor, Confidence, Opinion, OutcomeRef, Refusal, Session, Span};
 
 /// Records a report: every part of it, or nothing.
 pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, force: bool) -> Result<Recorded, Fail> {
@@ -34,6 +34,9 @@ pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, for
     }
     let end = match &packet {
         Some(packet) => {
+            if let Some(wanted) = new.only {
+                must_be(wanted, packet, packet.state_at(actor.now))?;
+            }
             let reporter = Reporter {
                 agent: actor.agent.clone(),
                 owner: actor.owner.clone(),
@@ -63,7 +66,7 @@ pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, for
         }
         let text = note.as_ref().map(|(row, hash)| (*row, hash.as_str()));
         let note_of_packet = Note {
-            outcome_ref: Some(&new.outcome_ref),
+            outcome_ref: new.outcome_ref.as_ref(),
             text,
         };
         if let (Some(packet), Some(end)) = (&packet, &end) {
@@ -146,7 +149,7 @@ fn repeated(
         report => detail["ended_as"].as_str() == Some(report.as_str()),
     };
     let same = same_word
-        && detail["outcome_ref"].as_str() == Some(new.outcome_ref.as_str())
+        && detail["outcome_ref"].as_str() == new.outcome_ref.as_ref().map(OutcomeRef::as_str)
         && crate::domain::name::fold(&last.agent) == actor.agent.folded();
     if !same {
         return Ok(None);
@@ -214,7 +217,8 @@ fn count(
     let id = format!("o_{:016x}", u64::from_be_bytes(super::connection::random()?));
     let mut detail = Map::new();
     let mut set = |name: &str, value: Value| detail.insert(name.to_owned(), value);
-    set("outcome_ref", new.outcome_ref.as_str().into());
+    let run = new.outcome_ref.as_ref().map(OutcomeRef::as_str);
+    set("outcome_ref", run.into());
     set("scope", version.at.scope.as_str().into());
     set("key", version.at.key.as_str().into());
     set("version", version.version.into());
@@ -243,7 +247,7 @@ fn count(
         id,
         journal.project.id,
         signed(seq),
-        new.outcome_ref.as_str(),
+        run,
         version.id,
         new.handoff_id.as_ref().map(HandoffId::as_str),
         new.report.as_str(),

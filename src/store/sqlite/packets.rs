@@ -18,9 +18,10 @@ const COLUMNS: &str = "id, seq, last_seq, from_agent, from_session, to_agent, ow
     accepted_owner, accepted_at, receiving_cwd, closed_at, outcome_ref";
 
 /// The owner filter as SQL on `?2` (root) and `?3` (the caller's owner): another owner's packet is not there.
-const SIGHT: &str = "(?2 OR owner IS NULL OR owner = ?3)";
+pub const SIGHT: &str = "(?2 OR owner IS NULL OR owner = ?3)";
 
-fn sight(actor: &Actor) -> (bool, Option<String>) {
+/// What [`SIGHT`] is asked with.
+pub fn sight(actor: &Actor) -> (bool, Option<String>) {
     match actor.sight() {
         Sight::All => (true, None),
         Sight::OwnOrShared(owner) => (false, owner.map(|owner| owner.as_str().to_owned())),
@@ -201,11 +202,20 @@ pub fn see(conn: &Connection, project: &ProjectRow, actor: &Actor, packet: Packe
     let letter = letter(conn, project.id, &packet.id)?;
     let changes = changes(conn, project.id, actor, &packet)?;
     Ok(Seen {
+        unseen_recipient: unseen(conn, project.id, &packet)?,
         packet,
         letter,
         changes,
         now: actor.now,
     })
+}
+
+/// Whether nobody of the recipient's name ever did anything in the project.
+fn unseen(conn: &Connection, project: i64, packet: &Packet) -> Result<bool, Fail> {
+    let Some(to) = &packet.to_agent else { return Ok(false) };
+    let folded = to.folded();
+    let known = super::ledger::agents(conn, project)?;
+    Ok(known.iter().all(|name| crate::domain::name::fold(name) != folded))
 }
 
 /// A packet's texts.

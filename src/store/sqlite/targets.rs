@@ -10,7 +10,7 @@ use super::writing::target;
 use crate::domain::handoff::{Packet, State};
 use crate::domain::outcome::NewOutcome;
 use crate::domain::record::Version;
-use crate::domain::{Actor, Refusal};
+use crate::domain::{Actor, OutcomeRef, Refusal};
 
 /// A version that a report is about, with the first answer when this run already counted there.
 pub struct Target {
@@ -69,7 +69,7 @@ pub fn targets(
                     return Err(Refusal::conflict(
                         format!(
                             "{} was already reported as {} for {} version {}; nothing of this call was recorded",
-                            new.outcome_ref, known.outcome, target.version.at, target.version.version
+                            run(new).unwrap_or_default(), known.outcome, target.version.at, target.version.version
                         ),
                         format!(
                             "report a {} under another outcome_ref",
@@ -95,6 +95,11 @@ pub fn targets(
     Ok(targets)
 }
 
+/// The run that is reported on.
+fn run(new: &NewOutcome) -> Option<&str> {
+    new.outcome_ref.as_ref().map(OutcomeRef::as_str)
+}
+
 /// The version of a record at which this run counted already.
 fn counted_at(
     conn: &Connection,
@@ -109,7 +114,7 @@ fn counted_at(
              ORDER BY o.seq DESC LIMIT 1",
         )?
         .query_row(
-            params![project, new.outcome_ref.as_str(), at.scope.as_str(), at.key.as_str()],
+            params![project, run(new), at.scope.as_str(), at.key.as_str()],
             |row| number(row, 0),
         )
         .optional()?)
@@ -121,7 +126,7 @@ fn counted(conn: &Connection, project: i64, new: &NewOutcome, version: i64) -> R
             "SELECT outcome, confidence_before, confidence_after FROM outcome
              WHERE project_id = ?1 AND outcome_ref = ?2 AND version_id = ?3",
         )?
-        .query_row(params![project, new.outcome_ref.as_str(), version], |row| {
+        .query_row(params![project, run(new), version], |row| {
             Ok(Counted {
                 outcome: row.get(0)?,
                 before: row.get(1)?,

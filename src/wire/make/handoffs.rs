@@ -36,6 +36,7 @@ pub fn listed(seen: &Seen, home: &Home) -> Packet {
         from_agent: packet.from_agent.to_string(),
         from_session: packet.from_session.as_ref().map(ToString::to_string),
         to_agent: packet.to_agent.as_ref().map(ToString::to_string),
+        to_agent_unseen: flag(seen.unseen_recipient),
         owner: packet.owner.as_ref().map(ToString::to_string),
         cwd: packet.cwd.as_ref().map(ToString::to_string),
         origin: packet.origin.as_str().to_owned(),
@@ -167,11 +168,7 @@ fn in_hands(answer: &mut Resumed, found: &(Seen, Vec<Resolved>, seen::Handed), h
     let (seen, refs, handed) = found;
     answer.packet = Some(packet(seen, home));
     answer.refs = Some(refs.iter().map(|one| reference(one, true)).collect());
-    let stale = refs
-        .iter()
-        .filter(|one| matches!(one.standing, Standing::Stale { .. }))
-        .count();
-    answer.stale = Some(stale as u64);
+    answer.stale = Some(super::stale(refs));
     answer.already_yours = flag(handed.already_yours);
     answer.held_by_session = handed.held_by_session.as_ref().map(ToString::to_string);
     answer.took_over_from = handed.took_over_from.as_ref().map(ToString::to_string);

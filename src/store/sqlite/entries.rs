@@ -1,0 +1,145 @@
+//! Reading a ledger as one caller may see it.
+
+use rusqlite::{Connection, Row, params};
+use serde_json::Value;
+
+use super::fail::Fail;
+use super::ledger::{self, ProjectRow, number, project, signed};
+use super::packets;
+use super::versions::{Budget, value};
+use crate::domain::handoff::HandoffId;
+use crate::domain::ledger::{Entry, Told};
+use crate::domain::record::Stored;
+use crate::domain::{Actor, limits};
+
+const COLUMNS: &str = "l.seq, l.at, l.agent, l.session, l.kind, l.subject, l.detail, l.digest, l.hash";
+
+/// Whether an entry of `l` is about something that the caller of `?2` (root), `?3` (owner) and `?4` (agent, folded) may
+/// not know of: a packet of another owner, or a version that is private to another agent.
+fn hidden() -> String {
+    let packet = |id: &str| {
+        format!("EXISTS (SELECT 1 FROM handoff h WHERE h.id = {id} AND h.owner IS NOT NULL AND h.owner IS NOT ?3)")
+    };
+    let private = "v.private_to IS NOT NULL AND fold(v.private_to) <> ?4";
+    format!(
+        "CASE WHEN ?2 THEN 0
+              WHEN l.kind IN ('outcome', 'purged') AND substr(l.subject, 1, 2) = 'o_'
+                  THEN EXISTS (SELECT 1 FROM outcome o JOIN version v ON v.id = o.version_id
+                               WHERE o.id = l.subject AND {private})
+                       OR {of_outcome}
+              WHEN l.kind IN ('remembered', 'purged') AND substr(l.subject, 1, 1) = '['
+                  THEN EXISTS (SELECT 1 FROM version v WHERE v.project_id = l.project_id
+                               AND v.scope = json_extract(l.subject, '$[0]') AND v.key = json_extract(l.subject, '$[1]')
+                               AND v.version = json_extract(l.subject, '$[2]') AND {private})
+              ELSE {subject} OR {newer} END",
+        of_outcome = packet("(SELECT handoff_id FROM outcome WHERE id = l.subject)"),
+        subject = packet("l.subject"),
+        newer = packet("json_extract(l.detail, '$.superseded_by')"),
+    )
+}
+
+fn told(row: &Row) -> rusqlite::Result<Told> {
+    let (seq, at, hash) = (number(row, 0)?, row.get(1)?, row.get(8)?);
+    if row.get(9)? {
+        return Ok(Told::Redacted { seq, at, hash });
+    }
+    let entry = Entry {
+        seq,
+        at,
+        agent: row.get(2)?,
+        session: row.get(3)?,
+        kind: row.get(4)?,
+        subject: row.get(5)?,
+        detail: row.get(6)?,
+        digest: row.get(7)?,
+        hash,
+    };
+    Ok(Told::Whole(entry, None))
+}
+
+fn owner(actor: &Actor) -> Option<&str> {
+    actor.owner.as_ref().map(|owner| owner.as_str())
+}
+
+/// The entries of the caller's project after position `after`, oldest first, at most `limit`.
+pub fn after(conn: &Connection, actor: &Actor, after: u64, limit: usize) -> Result<Vec<Told>, Fail> {
+    let Some(row) = project(conn, &actor.home)? else {
+        return Ok(Vec::new());
+    };
+    let sql = format!(
+        "SELECT {COLUMNS}, {} FROM ledger l WHERE l.project_id = ?1 AND l.seq > ?5 ORDER BY l.seq LIMIT ?6",
+        hidden()
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map(
+        params![
+            row.id,
+            actor.root,
+            owner(actor),
+            actor.agent.folded(),
+            signed(after),
+            i64::try_from(limit).unwrap_or(i64::MAX)
+        ],
+        told,
+    )?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The position of the last entry of the caller's project; 0 before anything was written.
+pub fn last(conn: &Connection, actor: &Actor) -> Result<u64, Fail> {
+    match project(conn, &actor.home)? {
+        Some(row) => Ok(ledger::head(conn, row.id)?.map_or(0, |(seq, ..)| seq)),
+        None => Ok(0),
+    }
+}
+
+/// The entries about one packet, oldest first, each with its note. The newest that fit when there are very many.
+pub fn of_packet(conn: &Connection, actor: &Actor, id: &HandoffId) -> Result<Vec<Told>, Fail> {
+    let Some(row) = project(conn, &actor.home)? else {
+        return Err(packets::unknown(id).into());
+    };
+    // Not found is the same whether it never was or is not the caller's to know.
+    packets::find(conn, row.id, actor, id)?;
+    let sql = format!(
+        "SELECT {COLUMNS}, {} FROM ledger l WHERE l.project_id = ?1 AND l.subject = ?5
+            AND l.kind NOT IN ('remembered', 'outcome', 'created') ORDER BY l.seq DESC LIMIT ?6",
+        hidden()
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map(
+        params![
+            row.id,
+            actor.root,
+            owner(actor),
+            actor.agent.folded(),
+            id.as_str(),
+            limits::PAGE_MAX as i64
+        ],
+        told,
+    )?;
+    let mut entries: Vec<Told> = rows.collect::<rusqlite::Result<_>>()?;
+    entries.reverse();
+    for entry in &mut entries {
+        if let Told::Whole(entry, kept) = entry {
+            *kept = note(conn, &row, entry)?;
+        }
+    }
+    Ok(entries)
+}
+
+/// The note that came with an entry of a packet.
+fn note(conn: &Connection, project: &ProjectRow, entry: &Entry) -> Result<Option<String>, Fail> {
+    let detail: Value = serde_json::from_str(&entry.detail).unwrap_or_default();
+    let Some(hash) = detail["note_hash"].as_str() else {
+        return Ok(None);
+    };
+    let content: i64 = conn
+        .prepare_cached("SELECT content_id FROM handoff_note WHERE handoff_id = ?1 AND seq = ?2")?
+        .query_row(params![entry.subject, signed(entry.seq)], |row| row.get(0))?;
+    let text = value(conn, project.id, content, hash, &entry.subject, &mut Budget::ALL.clone())?;
+    Ok(match text {
+        Stored::Whole(text) => serde_json::from_str(text.as_str()).ok(),
+        Stored::Purged(purged) => Some(format!("(purged: {})", purged.why)),
+        Stored::Beginning { .. } | Stored::Corrupt => Some("(damaged)".to_owned()),
+    })
+}
