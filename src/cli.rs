@@ -1,24 +1,47 @@
 //! The command line: settings as flags, and what is done without an MCP client.
 
+pub mod output;
+pub mod print;
+
+mod handoffs;
+mod ledger;
+mod memory;
+mod progress;
+mod refs;
+mod shell;
+mod stats;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::app::{App, AppError};
+use self::handoffs::draft::Draft;
+use self::output::{CliError, Done, Out, Ran, is_attended, say, told};
+use crate::app::{App, Caller};
 use crate::config::{Config, Flags, Surroundings};
-use crate::domain::ledger::Checkpoint;
 use crate::mcp;
-use crate::wire::make;
 
 /// Shared, versioned memory for AI agents, and the handoff that carries their work across sessions.
 ///
 /// Without a subcommand it serves MCP on standard input and output; that is what a client's config entry starts.
+///
+/// Exit codes: 0 done (an empty answer, too); 1 a fault was found, or a rule said no (not_found, conflict, not_allowed);
+/// 2 it could not run (wrong arguments, no database, busy, read-only, disk full, damage).
 #[derive(Debug, Default, Parser)]
-#[command(name = "handoff-memory", version, about, max_term_width = 100)]
+#[command(
+    name = "handoff-memory",
+    version,
+    about,
+    max_term_width = 100,
+    next_help_heading = "Settings"
+)]
 pub struct Cli {
     #[command(flatten)]
     settings: Settings,
+    /// Print one JSON document for programs (`log`: one a line); errors on standard error are JSON, too
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -57,21 +80,37 @@ struct Settings {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write down something other agents or later sessions should know
+    Remember(memory::Remember),
+    /// Read a record by scope and key, or search
+    Recall(memory::Recall),
+    /// Every version of one record, oldest first
+    History(memory::History),
+    /// Write a packet for the next session (the same as `handoffs create`)
+    Handoff(Box<Draft>),
+    /// Take up the work that waits for you (with an id the same as `handoffs accept`)
+    Resume(handoffs::Resume),
+    /// Report how acting on what was remembered turned out, and end the packet you worked on
+    #[command(name = "record_outcome", alias = "record-outcome")]
+    RecordOutcome(handoffs::RecordOutcome),
+    /// Who and where you are, what there is, and what waits
+    #[command(name = "memory_stats", aliases = ["memory-stats", "stats"])]
+    MemoryStats(stats::MemoryStats),
+    /// The queue: see what waits, and act on it
+    #[command(subcommand)]
+    Handoffs(handoffs::Handoffs),
+    /// The ledger: everything that happened, newest last
+    Log(ledger::Log),
+    /// Compare two versions of a record
+    Diff(memory::Diff),
     /// Prove every hash, chain, row and index of the file
-    ///
-    /// Exit codes: 0 intact, 1 a fault was found, 2 could not run.
-    Verify {
-        /// Prove too that the store extends this checkpoint; may be given more than once
-        #[arg(long = "checkpoint", value_name = "CHECKPOINT")]
-        checkpoints: Vec<String>,
-        /// Print one JSON document
-        #[arg(long)]
-        json: bool,
-    },
+    Verify(ledger::Verify),
     /// Print one string that pins the project's whole ledger; keep it outside the store
-    ///
-    /// Exit codes: 0 printed, 2 could not run.
-    Checkpoint,
+    Checkpoint(ledger::Print),
+    /// Print the completions of a shell
+    Completions(shell::Completions),
+    /// Print the manual page
+    Man(shell::Man),
 }
 
 impl From<Settings> for Flags {
@@ -90,18 +129,77 @@ impl From<Settings> for Flags {
     }
 }
 
+/// What every subcommand works with.
+struct Face {
+    app: Arc<App>,
+    caller: Caller,
+    out: Out,
+}
+
 /// Runs the program as its arguments say, and tells its exit code.
 pub fn run(cli: Cli) -> ExitCode {
+    let json = cli.json;
     let config = match Config::resolve(cli.settings.into(), &Surroundings::of_process()) {
         Ok(config) => config,
-        Err(invalid) => {
-            eprintln!("handoff-memory: {invalid}");
-            return ExitCode::from(2);
-        }
+        Err(invalid) => return told(Err(invalid.into()), json).into(),
     };
     for notice in &config.notices {
-        eprintln!("handoff-memory: {notice}");
+        say(format!("handoff-memory: {}", print::visible(notice)));
     }
+    let Some(command) = cli.command else {
+        // A client's pipe is served; a person at a terminal would wait for ever.
+        if is_attended() {
+            return told(
+                shell::welcome(&config.db.display().to_string()).map(|()| Done::Well),
+                json,
+            )
+            .into();
+        }
+        return in_runtime(config, serve);
+    };
+    in_runtime(config, async move |app| {
+        let caller = app.caller(None, None);
+        let mut face = Face {
+            app: Arc::clone(&app),
+            caller,
+            out: Out::new(json),
+        };
+        let ran = dispatch(&mut face, command).await;
+        let ran = ran.and_then(|done| face.out.flush().map(|()| done).or_else(|error| shut(error, done)));
+        app.close().await;
+        told(ran, json).into()
+    })
+}
+
+/// A pipe that was closed does not hide what was found.
+fn shut(error: CliError, done: Done) -> Ran {
+    match &error {
+        CliError::Output(cause) if cause.kind() == std::io::ErrorKind::BrokenPipe => Ok(done),
+        _ => Err(error),
+    }
+}
+
+async fn dispatch(face: &mut Face, command: Command) -> Ran {
+    match command {
+        Command::Remember(args) => memory::remember(face, args).await,
+        Command::Recall(args) => memory::recall(face, args).await,
+        Command::History(args) => memory::history(face, args).await,
+        Command::Diff(args) => memory::diff(face, args).await,
+        Command::Handoff(args) => handoffs::create(face, *args).await,
+        Command::Resume(args) => handoffs::resume(face, args).await,
+        Command::RecordOutcome(args) => handoffs::record_outcome(face, args).await,
+        Command::MemoryStats(args) => stats::memory_stats(face, args).await,
+        Command::Handoffs(command) => handoffs::run(face, command).await,
+        Command::Log(args) => ledger::log(face, args).await,
+        Command::Verify(args) => ledger::verify(face, args).await,
+        Command::Checkpoint(args) => ledger::checkpoint(face, args).await,
+        Command::Completions(args) => shell::completions(&mut face.out, &args),
+        Command::Man(args) => shell::man(&mut face.out, &args),
+    }
+}
+
+/// Runs `work` on a runtime of its own.
+fn in_runtime<F: Future<Output = ExitCode>>(config: Config, work: impl FnOnce(Arc<App>) -> F) -> ExitCode {
     // Two workers serve one client; the store has a thread of its own.
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -110,28 +208,16 @@ pub fn run(cli: Cli) -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("handoff-memory: the system gave no threads to work with: {error}");
-            return ExitCode::from(2);
+            say(format!(
+                "handoff-memory: the system gave no threads to work with: {error}"
+            ));
+            return Done::Failed.into();
         }
     };
-    let app = Arc::new(App::new(config));
-    let code = runtime.block_on(async {
-        match cli.command {
-            None => serve(Arc::clone(&app)).await,
-            Some(Command::Verify { checkpoints, json }) => told(verify(&app, &checkpoints, json).await),
-            Some(Command::Checkpoint) => told(checkpoint(&app).await),
-        }
-    });
+    let code = runtime.block_on(work(Arc::new(App::new(config))));
     // A client that keeps the input open must not keep the process from ending.
     runtime.shutdown_background();
     code
-}
-
-fn told(result: Result<ExitCode, AppError>) -> ExitCode {
-    result.unwrap_or_else(|error| {
-        eprintln!("handoff-memory: {error}\n  {}", error.hint());
-        ExitCode::from(2)
-    })
 }
 
 async fn serve(app: Arc<App>) -> ExitCode {
@@ -168,56 +254,4 @@ async fn stopped() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
-}
-
-async fn verify(app: &App, checkpoints: &[String], json: bool) -> Result<ExitCode, AppError> {
-    let checkpoints = checkpoints
-        .iter()
-        .map(|text| Checkpoint::parse(text))
-        .collect::<Result<Vec<_>, _>>()?;
-    let report = app.verify(checkpoints, |_, _| {}).await?;
-    if json {
-        println!(
-            "{}",
-            serde_json::to_string(&make::verified(&report)).unwrap_or_default()
-        );
-    } else if report.ok() {
-        println!(
-            "intact: {} rows checked in {}",
-            report.checked,
-            app.config().db.display()
-        );
-    } else {
-        for fault in &report.faults {
-            println!("{}: {}: {}", fault.kind, visible(&fault.place), visible(&fault.what));
-        }
-        println!(
-            "{} kinds of fault in {}",
-            report.faults.len(),
-            app.config().db.display()
-        );
-    }
-    Ok(if report.ok() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    })
-}
-
-async fn checkpoint(app: &App) -> Result<ExitCode, AppError> {
-    println!("{}", app.checkpoint(&app.caller(None, None)).await?);
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Stored text on a terminal: control characters and marks that turn its direction are shown, not obeyed.
-fn visible(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            c if c.is_control() => c.escape_default().to_string(),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                c.escape_unicode().to_string()
-            }
-            c => c.to_string(),
-        })
-        .collect()
 }

@@ -4,6 +4,7 @@
 
 pub mod make;
 
+mod compared;
 mod failed;
 mod handoffs;
 mod outcomes;
@@ -11,6 +12,7 @@ mod queue;
 mod records;
 mod stats;
 
+pub use compared::Compared;
 pub use failed::{Failed, Problem};
 pub use handoffs::{Changes, Current, Elsewhere, Git, HandedOff, Packet, Ref, Resumed, Unfinished};
 pub use outcomes::{Moved, PacketState, Recorded};

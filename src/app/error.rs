@@ -46,6 +46,15 @@ impl AppError {
         }
     }
 
+    /// Whether a rule said no to something that was understood and could be looked at.
+    pub fn is_refusal(&self) -> bool {
+        let Self::Store(error) = self;
+        matches!(
+            error,
+            StoreError::Refused(Refusal::NotFound { .. } | Refusal::Conflict { .. } | Refusal::NotAllowed { .. })
+        )
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         let Self::Store(error) = self;

@@ -7,8 +7,8 @@ use crate::domain::handoff::listing::{Ended, Listing};
 use crate::domain::handoff::seen::{Handed, HandedOff, Peeked, Resolved, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
 use crate::domain::ledger::Told;
-use crate::domain::{Span, Time, limits};
 use crate::domain::record::Stored;
+use crate::domain::{Span, Time, limits};
 
 impl App {
     /// Writes a packet. When it names no refs it pins what the caller's session touched; when it names no directory it
@@ -94,9 +94,7 @@ impl App {
     /// When there is no such packet for this caller.
     pub async fn show(&self, caller: &Caller, id: HandoffId) -> Result<Shown, AppError> {
         let peeked = self.store.peek(self.actor(caller), Some(id.clone()), 0).await?;
-        let (seen, refs, handed) = peeked
-            .one
-            .ok_or_else(|| AppError::internal("a packet was not given"))?;
+        let (seen, refs, handed) = peeked.one.ok_or_else(|| AppError::internal("a packet was not given"))?;
         let warnings = rolled_back(&handed).into_iter().collect();
         let entries = self.store.entries_of(self.actor(caller), id).await?;
         Ok(Shown {

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::{App, AppError, Caller};
 use crate::domain::fault::Report;
-use crate::domain::ledger::Checkpoint;
+use crate::domain::ledger::{Checkpoint, Told};
 use crate::store::StoreError;
+pub use crate::store::sqlite::Overview as Project;
 use crate::store::sqlite::Stats;
 
 /// A write-ahead log of this size is worth a word: somebody holds a read open.
@@ -102,6 +103,41 @@ impl App {
         Ok(found.ok_or_else(|| StoreError::Missing {
             path: self.store.path().to_owned(),
         })?)
+    }
+
+    /// How many bytes the database and its write-ahead log take.
+    pub fn sizes(&self) -> (u64, u64) {
+        self.store.sizes()
+    }
+
+    /// That there is nothing where the database should be.
+    pub fn missing(&self) -> AppError {
+        let path = self.store.path().to_owned();
+        StoreError::Missing { path }.into()
+    }
+
+    /// Every project of the file, the oldest first.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn projects(&self) -> Result<Vec<Project>, AppError> {
+        Ok(self.store.projects().await?)
+    }
+
+    /// The entries of the caller's ledger after a position, oldest first, as far as the caller may see them.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn entries(&self, caller: &Caller, after: u64, limit: usize) -> Result<Vec<Told>, AppError> {
+        Ok(self.store.entries(self.actor(caller), after, limit).await?)
+    }
+
+    /// The position of the last entry of the caller's ledger; 0 before anything was written.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn last_entry(&self, caller: &Caller) -> Result<u64, AppError> {
+        Ok(self.store.last_entry(self.actor(caller)).await?)
     }
 
     /// Writes down what is due, if the store is open anyway: packets whose time is over.

@@ -261,7 +261,12 @@ impl Store {
     pub async fn expire(&self, actor: Actor, wanted: Ended) -> Result<Vec<HandoffId>, StoreError> {
         let (look, home) = (actor.clone(), actor.home.clone());
         // Where there is nothing, nothing is made.
-        if self.worker.read(move |conn| ledger::project(conn, &home)).await?.is_none() {
+        if self
+            .worker
+            .read(move |conn| ledger::project(conn, &home))
+            .await?
+            .is_none()
+        {
             return self
                 .worker
                 .read(move |conn| handoffs::expire_some(conn, &look, &wanted))

@@ -5,14 +5,14 @@ mod queue;
 mod searched;
 
 pub use handoffs::{handed_off, listed, packet, peeked, reference, resumed};
-pub use searched::{searched, sought_one};
 pub use queue::{entry, expired, queue, reopened, shown, stale};
+pub use searched::{searched, sought_one};
 
 use serde_json::value::RawValue;
 
 use super::{
-    Counts, Failed, Fault, History, Moved, PacketState, Problem, Purged, Recalled, Record, Recorded, Remembered, Stats,
-    StoreInfo, Tally, Verified,
+    Compared, Counts, Failed, Fault, History, Moved, PacketState, Problem, Purged, Recalled, Record, Recorded,
+    Remembered, Stats, StoreInfo, Tally, Verified,
 };
 use crate::app::memory::Written;
 use crate::app::upkeep::Overview;
@@ -131,6 +131,18 @@ pub fn history(at: &crate::domain::Address, versions: &[Version], total: u64, mo
         next_cursor: None,
         rest: None,
         warnings: warnings(more),
+    }
+}
+
+/// Two versions of one record, and how the one becomes the other.
+pub fn compared(at: &crate::domain::Address, from: &Version, to: &Version, diff: String) -> Compared {
+    Compared {
+        scope: at.scope.to_string(),
+        key: at.key.to_string(),
+        from: record(from),
+        to: record(to),
+        same_value: from.value == to.value,
+        diff,
     }
 }
 

@@ -119,7 +119,10 @@ pub fn must_be(wanted: State, packet: &Packet, state: State) -> Result<(), Refus
         return Ok(());
     }
     let (what, hint) = match state {
-        State::Open => (format!("{id} is open: nobody holds it"), "accept it first, or cancel it"),
+        State::Open => (
+            format!("{id} is open: nobody holds it"),
+            "accept it first, or cancel it",
+        ),
         State::Accepted => (
             format!("{id} is held by {}", holder(packet)),
             "only an open packet can be cancelled or expired; its holder releases or closes it",
@@ -178,6 +181,13 @@ pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report
         State::Open if reporter.held_before => Ok(Ending::LeaveAlone(format!(
             "{id} was released before and is open; it was left alone"
         ))),
+        State::Open if report == Report::Abandoned => Err(Refusal::not_allowed(
+            format!(
+                "{id} was written by {}, and only its author's agent or its owner takes it back",
+                packet.from_agent
+            ),
+            "resume it to end it as its holder, or leave it to others",
+        )),
         State::Open => Err(Refusal::not_allowed(
             format!("{id} is open: nobody has taken it yet"),
             "resume it first, or leave out handoff_id to report on refs alone",

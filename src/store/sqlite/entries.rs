@@ -136,7 +136,14 @@ fn note(conn: &Connection, project: &ProjectRow, entry: &Entry) -> Result<Option
     let content: i64 = conn
         .prepare_cached("SELECT content_id FROM handoff_note WHERE handoff_id = ?1 AND seq = ?2")?
         .query_row(params![entry.subject, signed(entry.seq)], |row| row.get(0))?;
-    let text = value(conn, project.id, content, hash, &entry.subject, &mut Budget::ALL.clone())?;
+    let text = value(
+        conn,
+        project.id,
+        content,
+        hash,
+        &entry.subject,
+        &mut Budget::ALL.clone(),
+    )?;
     Ok(match text {
         Stored::Whole(text) => serde_json::from_str(text.as_str()).ok(),
         Stored::Purged(purged) => Some(format!("(purged: {})", purged.why)),

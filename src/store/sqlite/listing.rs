@@ -33,8 +33,14 @@ pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<(Ve
     let now = actor.now.to_string();
     let total = conn
         .prepare_cached(&format!("SELECT count(*) FROM handoff WHERE {filter}"))?
-        .query_row(params![row.id, all, owner, now, states, mine, until], |row| number(row, 0))?;
-    let (order, beyond) = if wanted.newest_first { ("DESC", "<") } else { ("ASC", ">") };
+        .query_row(params![row.id, all, owner, now, states, mine, until], |row| {
+            number(row, 0)
+        })?;
+    let (order, beyond) = if wanted.newest_first {
+        ("DESC", "<")
+    } else {
+        ("ASC", ">")
+    };
     let ids: Vec<String> = conn
         .prepare_cached(&format!(
             "SELECT id FROM handoff WHERE {filter} AND (?8 IS NULL OR seq {beyond} ?8) ORDER BY seq {order} LIMIT ?9"

@@ -69,7 +69,10 @@ pub fn targets(
                     return Err(Refusal::conflict(
                         format!(
                             "{} was already reported as {} for {} version {}; nothing of this call was recorded",
-                            run(new).unwrap_or_default(), known.outcome, target.version.at, target.version.version
+                            run(new).unwrap_or_default(),
+                            known.outcome,
+                            target.version.at,
+                            target.version.version
                         ),
                         format!(
                             "report a {} under another outcome_ref",
@@ -113,10 +116,9 @@ fn counted_at(
              WHERE o.project_id = ?1 AND o.outcome_ref = ?2 AND v.scope = ?3 AND v.key = ?4
              ORDER BY o.seq DESC LIMIT 1",
         )?
-        .query_row(
-            params![project, run(new), at.scope.as_str(), at.key.as_str()],
-            |row| number(row, 0),
-        )
+        .query_row(params![project, run(new), at.scope.as_str(), at.key.as_str()], |row| {
+            number(row, 0)
+        })
         .optional()?)
 }
 

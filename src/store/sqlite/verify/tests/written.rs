@@ -206,7 +206,8 @@ fn by_hand(path: &Path) {
             digest: None,
         };
         journal.append(entry).unwrap();
-        tx.execute("UPDATE content SET nonce = x'', body = '' WHERE id = ?1", [content]).unwrap();
+        tx.execute("UPDATE content SET nonce = x'', body = '' WHERE id = ?1", [content])
+            .unwrap();
     };
     let text = |sql: &str| tx.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     purge(

@@ -1,0 +1,414 @@
+//! A packet to write: from flags, from a file (JSON, or Markdown under headings), from standard input, or from an editor.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::cli::output::{CliError, is_attended, named, plain, text_of};
+use crate::cli::refs::{RefInput, refs, short};
+use crate::domain::handoff::place::Cwd;
+use crate::domain::handoff::{HandoffId, NewHandoff, Texts};
+use crate::domain::invalid::shown;
+use crate::domain::{Agent, Invalid, Span};
+
+/// What `handoff` and `handoffs create` take. A flag goes before what the file says.
+#[derive(Debug, Default, Args)]
+pub struct Draft {
+    /// One line that says what this is about, up to 200 characters
+    #[arg(long)]
+    title: Option<String>,
+    /// What was done and where things stand, up to 16 KiB
+    #[arg(long)]
+    summary: Option<String>,
+    /// What to do next; may be given more than once
+    #[arg(long, visible_alias = "next-step", alias = "next_steps", value_name = "TEXT")]
+    next_steps: Vec<String>,
+    /// What is unclear; may be given more than once
+    #[arg(long, visible_alias = "open-question", alias = "open_questions", value_name = "TEXT")]
+    open_questions: Vec<String>,
+    /// A file that was touched; may be given more than once
+    #[arg(long, visible_alias = "file-touched", alias = "files_touched", value_name = "PATH")]
+    files_touched: Vec<String>,
+    /// A version to start from: SCOPE:KEY, SCOPE:KEY@VERSION or JSON; may be given more than once [default: what this
+    /// agent wrote since its last packet]
+    #[arg(long, visible_alias = "ref", value_name = "REF")]
+    refs: Vec<String>,
+    /// The agent it is for [default: anyone]
+    #[arg(long, alias = "to_agent", value_name = "NAME")]
+    to_agent: Option<String>,
+    /// An open packet of yours that this one replaces
+    #[arg(long, value_name = "ID")]
+    supersedes: Option<String>,
+    /// How long it waits: 90m, 12h, 7d, or 0 for ever
+    #[arg(long, alias = "expires_in", value_name = "SPAN")]
+    expires_in: Option<String>,
+    /// It belongs to everyone, although you act for an owner
+    #[arg(long)]
+    shared: bool,
+    /// The directory that the work is about [default: this one]
+    #[arg(long)]
+    cwd: Option<String>,
+    /// Read the packet from this file: JSON with the arguments above, or Markdown as the editor gets it; `-`: standard input
+    #[arg(long, short = 'f', conflicts_with = "edit")]
+    file: Option<String>,
+    /// Write it in $VISUAL or $EDITOR
+    #[arg(long, short = 'e')]
+    edit: bool,
+}
+
+/// A packet as a file describes it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: Option<String>,
+    summary: Option<String>,
+    next_steps: Option<Vec<String>>,
+    open_questions: Option<Vec<String>>,
+    files_touched: Option<Vec<String>>,
+    refs: Option<Vec<RefInput>>,
+    to_agent: Option<String>,
+    supersedes: Option<String>,
+    expires_in: Option<String>,
+    shared: Option<bool>,
+    cwd: Option<String>,
+}
+
+/// The packet that the arguments describe; none when a draft came back from the editor as it was.
+///
+/// # Errors
+/// Names the argument or line that cannot be taken.
+pub fn packet(args: Draft) -> Result<Option<NewHandoff>, CliError> {
+    let nothing_said = args.title.is_none() && args.summary.is_none();
+    let written = match &args.file {
+        Some(file) => read(&text_of(file)?, &named(file))?,
+        None if args.edit || (nothing_said && is_attended()) => match edited(&args)? {
+            // What the flags said stands in the draft, and may have been changed there.
+            Some(written) => return checked(written).map(Some).map_err(CliError::from),
+            None => return Ok(None),
+        },
+        None => Written::default(),
+    };
+    let list = |flags: Vec<String>, file: Option<Vec<String>>| if flags.is_empty() { file } else { Some(flags) };
+    let refs_given = refs(&args.refs)?;
+    let mut new = checked(Written {
+        title: args.title.or(written.title),
+        summary: args.summary.or(written.summary),
+        next_steps: list(args.next_steps, written.next_steps),
+        open_questions: list(args.open_questions, written.open_questions),
+        files_touched: list(args.files_touched, written.files_touched),
+        refs: if refs_given.is_some() { None } else { written.refs },
+        to_agent: args.to_agent.or(written.to_agent),
+        supersedes: args.supersedes.or(written.supersedes),
+        expires_in: args.expires_in.or(written.expires_in),
+        shared: Some(args.shared || written.shared.unwrap_or(false)),
+        cwd: args.cwd.or(written.cwd),
+    })?;
+    if refs_given.is_some() {
+        new.refs = refs_given;
+    }
+    Ok(Some(new))
+}
+
+fn checked(written: Written) -> Result<NewHandoff, Invalid> {
+    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let missing = |field: &str| Invalid::new(field, "missing", format!("--{field}, or a file that has it"));
+    let title = given(written.title).ok_or_else(|| missing("title"))?;
+    let summary = given(written.summary).ok_or_else(|| missing("summary"))?;
+    let mut new = NewHandoff::new(Texts::new(
+        &title,
+        &summary,
+        written.next_steps.unwrap_or_default(),
+        written.open_questions.unwrap_or_default(),
+        written.files_touched.unwrap_or_default(),
+    )?);
+    new.refs = written
+        .refs
+        .map(|refs| {
+            let refs = refs.into_iter().enumerate();
+            refs.map(|(index, one)| one.checked(&format!("refs[{index}]")))
+                .collect()
+        })
+        .transpose()?;
+    new.to_agent = given(written.to_agent)
+        .map(|text| Agent::named("to_agent", &text))
+        .transpose()?;
+    new.supersedes = given(written.supersedes)
+        .map(|text| HandoffId::named("supersedes", &text))
+        .transpose()?;
+    new.expires_in = given(written.expires_in)
+        .map(|text| Span::parse("expires_in", &text))
+        .transpose()?;
+    new.shared = written.shared.unwrap_or(false);
+    new.cwd = given(written.cwd).map(|text| Cwd::new(&text)).transpose()?;
+    Ok(new)
+}
+
+/// Reads a file: JSON when it starts like an object, else Markdown.
+fn read(text: &str, name: &str) -> Result<Written, CliError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text)
+            .map_err(|error| CliError::File(format!("{name} holds no packet as JSON: {error}")));
+    }
+    markdown(text).map_err(CliError::from)
+}
+
+/// The headings of a draft, and what stands under each.
+const SECTIONS: [&str; 7] = [
+    "summary",
+    "next steps",
+    "open questions",
+    "files touched",
+    "refs",
+    "for",
+    "directory",
+];
+
+/// Reads a draft: `# title`, then sections under `##`. Lists are lines with `-` or `*`, or numbered; a line that is indented
+/// goes on with the entry above it. What stands in `<!-- -->` is not read.
+fn markdown(text: &str) -> Result<Written, Invalid> {
+    let mut title = None;
+    let mut sections: Vec<(String, String)> = Vec::new();
+    for line in uncommented(text).lines() {
+        if let Some(heading) = line.strip_prefix("## ")
+            && let Some(name) = SECTIONS.iter().find(|name| name.eq_ignore_ascii_case(heading.trim()))
+        {
+            sections.push(((*name).to_owned(), String::new()));
+        } else if let Some((_, body)) = sections.last_mut() {
+            body.push_str(line);
+            body.push('\n');
+        } else if let Some(text) = line.strip_prefix("# ") {
+            title = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        } else if !matches!(line.trim(), "" | "#") {
+            let expected = format!("`# title` first, then sections: ## {}", SECTIONS.join(", ## "));
+            return Err(Invalid::new("draft", shown(line), expected));
+        }
+    }
+    let section = |name: &str| {
+        let found = sections.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, body)| body.trim_matches('\n').to_owned())
+            .filter(|body| !body.trim().is_empty())
+    };
+    let refs = section("refs")
+        .map(|body| {
+            let entries = entries(&body).into_iter();
+            let read = |entry: String| {
+                short(&entry).ok_or_else(|| Invalid::new("refs", shown(&entry), "SCOPE:KEY or SCOPE:KEY@VERSION"))
+            };
+            entries.map(read).collect::<Result<Vec<_>, _>>()
+        })
+        .transpose()?;
+    let word = |name: &str| section(name).map(|body| body.trim().to_owned());
+    Ok(Written {
+        title,
+        summary: section("summary"),
+        next_steps: section("next steps").map(|body| entries(&body)),
+        open_questions: section("open questions").map(|body| entries(&body)),
+        files_touched: section("files touched").map(|body| entries(&body)),
+        refs,
+        to_agent: word("for"),
+        cwd: word("directory"),
+        ..Written::default()
+    })
+}
+
+/// The text without `<!-- … -->`.
+fn uncommented(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<!--") {
+        out.push_str(before);
+        rest = after.split_once("-->").map_or("", |(_, after)| after);
+    }
+    out + rest
+}
+
+/// The entries of a list.
+fn entries(body: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in body.lines() {
+        let text = line.trim();
+        if text.is_empty() || matches!(text, "-" | "*") {
+            continue;
+        }
+        let bullet = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).or_else(|| {
+            let (number, rest) = text.split_once(". ")?;
+            number.bytes().all(|b| b.is_ascii_digit()).then_some(rest)
+        });
+        match (bullet, entries.last_mut()) {
+            (None, Some(last)) if line.starts_with([' ', '\t']) => {
+                last.push('\n');
+                last.push_str(text);
+            }
+            (bullet, _) => entries.push(bullet.unwrap_or(text).trim().to_owned()),
+        }
+    }
+    entries
+}
+
+/// The draft that the editor gets.
+fn template(args: &Draft) -> String {
+    let list = |entries: &[String]| match entries {
+        [] => "- \n".to_owned(),
+        entries => entries
+            .iter()
+            .map(|entry| format!("- {}\n", entry.replace('\n', "\n  ")))
+            .collect(),
+    };
+    format!(
+        "# {title}\n<!-- One line that says what this is about. Save and close to write the packet; leave the draft as it is to \
+         write nothing. -->\n\n## Summary\n<!-- What was done and where things stand. -->\n{summary}\n\n## Next steps\n{next}\n\
+         ## Open questions\n{open}\n## Files touched\n{files}\n## Refs\n<!-- SCOPE:KEY or SCOPE:KEY@VERSION, one a line. \
+         Nothing: what this agent wrote since its last packet. -->\n{refs}\n## For\n<!-- The agent it is for. Nothing: anyone. \
+         -->\n{to}\n",
+        title = args.title.as_deref().unwrap_or_default(),
+        summary = args.summary.as_deref().unwrap_or_default(),
+        next = list(&args.next_steps),
+        open = list(&args.open_questions),
+        files = list(&args.files_touched),
+        refs = list(&args.refs),
+        to = args.to_agent.as_deref().unwrap_or_default(),
+    )
+}
+
+/// Lets a person write the packet; none when the draft came back as it was.
+fn edited(args: &Draft) -> Result<Option<Written>, CliError> {
+    let template = template(args);
+    let file = std::env::temp_dir().join(format!("handoff-{}-{}.md", std::process::id(), random()));
+    let failed = |what: &str, error: &std::io::Error| {
+        CliError::File(format!(
+            "the draft {} could not be {what}: {}",
+            file.display(),
+            plain(error)
+        ))
+    };
+    private(&file)
+        .and_then(|mut made| made.write_all(template.as_bytes()))
+        .map_err(|error| failed("written", &error))?;
+    let kept = |why: String| CliError::File(format!("{why}; your draft is kept in {}", file.display()));
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
+        let editor = std::env::var(name).ok()?;
+        (!editor.trim().is_empty()).then_some(editor)
+    });
+    let editor = editor.unwrap_or_else(|| {
+        if cfg!(windows) {
+            "notepad".to_owned()
+        } else {
+            "vi".to_owned()
+        }
+    });
+    match command(&editor, &file).status() {
+        Ok(status) if status.success() => {}
+        Ok(_) => return Err(kept(format!("the editor `{editor}` ended with an error"))),
+        Err(error) => {
+            return Err(kept(format!(
+                "the editor `{editor}` could not be started: {}",
+                plain(&error)
+            )));
+        }
+    }
+    let text = std::fs::read_to_string(&file).map_err(|error| failed("read", &error))?;
+    let written = if text == template || text.trim().is_empty() {
+        None
+    } else {
+        let mut written = markdown(&text).map_err(|invalid| kept(invalid.to_string()))?;
+        // What has no place in the draft comes from the flags.
+        written.supersedes = args.supersedes.clone();
+        written.expires_in = args.expires_in.clone();
+        written.shared = Some(args.shared);
+        written.cwd = args.cwd.clone();
+        checked_again(&written).map_err(|invalid| kept(invalid.to_string()))?;
+        Some(written)
+    };
+    let _ = std::fs::remove_file(&file);
+    Ok(written)
+}
+
+/// Whether the texts of a draft can be taken, so that it is kept where they cannot.
+fn checked_again(written: &Written) -> Result<(), Invalid> {
+    let list = |entries: &Option<Vec<String>>| entries.clone().unwrap_or_default();
+    let title = written.title.as_deref().unwrap_or_default();
+    let summary = written.summary.as_deref().unwrap_or_default();
+    Texts::new(
+        title,
+        summary,
+        list(&written.next_steps),
+        list(&written.open_questions),
+        list(&written.files_touched),
+    )
+    .map(drop)
+}
+
+/// An editor may be a command with arguments: the shell takes it apart.
+#[cfg(unix)]
+fn command(editor: &str, file: &Path) -> std::process::Command {
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file);
+    command
+}
+
+#[cfg(not(unix))]
+fn command(editor: &str, file: &Path) -> std::process::Command {
+    let mut words = editor.split_whitespace();
+    let mut command = std::process::Command::new(words.next().unwrap_or("notepad"));
+    command.args(words).arg(file);
+    command
+}
+
+/// A new file that its user alone can read.
+fn private(file: &Path) -> std::io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+fn random() -> String {
+    let mut bytes = [0; 8];
+    let _ = getrandom::fill(&mut bytes);
+    format!("{:016x}", u64::from_be_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_is_read_back_as_it_was_filled_in() {
+        let args = Draft {
+            title: Some("Rates".into()),
+            summary: Some("Two\n\nparagraphs.".into()),
+            next_steps: vec!["one".into(), "two\nlines".into()],
+            refs: vec!["a/b:c@3".into()],
+            to_agent: Some("codex".into()),
+            ..Draft::default()
+        };
+        let read = markdown(&template(&args)).unwrap();
+        assert_eq!(read.title.as_deref(), Some("Rates"));
+        assert_eq!(read.summary.as_deref(), Some("Two\n\nparagraphs."));
+        assert_eq!(read.next_steps.unwrap(), ["one", "two\nlines"]);
+        assert_eq!(read.open_questions, None);
+        assert_eq!(read.to_agent.as_deref(), Some("codex"));
+        assert_eq!(read.refs.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn an_empty_draft_says_nothing() {
+        let read = markdown(&template(&Draft::default())).unwrap();
+        assert_eq!(
+            (read.title.as_deref(), read.summary, read.refs.map(|r| r.len())),
+            (None, None, None)
+        );
+        assert!(markdown("no heading").is_err());
+    }
+
+    #[test]
+    fn a_heading_inside_a_section_that_is_none_of_ours_stays_text() {
+        let read = markdown("# t\n## Summary\n## Not ours\n# nor this\n").unwrap();
+        assert_eq!(read.summary.as_deref(), Some("## Not ours\n# nor this"));
+    }
+}

@@ -1,0 +1,136 @@
+//! `log`, `verify` and `checkpoint`: the ledger, and the proof of the file.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Face;
+use super::handoffs::entry;
+use super::output::{CliError, Done, Ran};
+use super::print::{FAULT, GOOD, bytes, counted, styled, visible};
+use super::progress::Progress;
+use crate::domain::ledger::Checkpoint;
+use crate::wire::make;
+
+/// How often `--follow` looks for new entries.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How many entries one read takes.
+const CHUNK: usize = 500;
+
+/// How many entries are shown when nobody says.
+const LAST: u64 = 50;
+
+/// What `log` takes.
+#[derive(Debug, Args)]
+pub struct Log {
+    /// Only entries after this position; 0: all [default: the newest 50]
+    #[arg(long, value_name = "SEQ")]
+    since: Option<u64>,
+    /// Go on with what is written from now on
+    #[arg(long, short = 'f')]
+    follow: bool,
+    /// See what belongs to any owner, and what is private to any agent
+    #[arg(long)]
+    root: bool,
+}
+
+/// What `verify` takes.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Prove too that the store extends this checkpoint; may be given more than once
+    #[arg(long = "checkpoint", value_name = "CHECKPOINT")]
+    checkpoints: Vec<String>,
+}
+
+/// What `checkpoint` takes.
+#[derive(Debug, Args)]
+pub struct Print {
+    /// One for each project of the file, a line each
+    #[arg(long)]
+    all: bool,
+}
+
+/// Prints the ledger, newest last.
+pub async fn log(face: &mut Face, args: Log) -> Ran {
+    face.caller.root |= args.root;
+    let mut from = match args.since {
+        Some(seq) => seq,
+        None => face.app.last_entry(&face.caller).await?.saturating_sub(LAST),
+    };
+    loop {
+        let entries = face.app.entries(&face.caller, from, CHUNK).await?;
+        for told in &entries {
+            let one = make::entry(told);
+            if face.out.is_json() {
+                face.out.document(&one)?;
+            } else {
+                face.out.line(entry(&one))?;
+            }
+            from = told.seq();
+        }
+        if entries.len() < CHUNK {
+            face.out.flush()?;
+            if !args.follow {
+                return Ok(Done::Well);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// Proves the whole file.
+pub async fn verify(face: &mut Face, args: Verify) -> Ran {
+    let checkpoints = args
+        .checkpoints
+        .iter()
+        .map(|text| Checkpoint::parse(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let progress = Progress::of("verifying");
+    let bar = progress.clone();
+    let report = face.app.verify(checkpoints, move |done, all| bar.at(done, all)).await?;
+    progress.end();
+    let db = face.app.config().db.display().to_string();
+    if face.out.is_json() {
+        face.out.document(&make::verified(&report))?;
+    } else if report.ok() {
+        let (size, _) = face.app.sizes();
+        let line = format!(
+            "intact: {} checked in {} ({})",
+            counted(report.checked, "row"),
+            visible(&db),
+            bytes(size)
+        );
+        face.out.line(styled(GOOD, &line))?;
+    } else {
+        for fault in &report.faults {
+            let line = format!("{}: {}: {}", fault.kind, visible(&fault.place), visible(&fault.what));
+            face.out.line(styled(FAULT, &line))?;
+        }
+        let kinds = counted(report.faults.len() as u64, "kind");
+        face.out.line(format!("{kinds} of fault in {}", visible(&db)))?;
+    }
+    Ok(if report.ok() { Done::Well } else { Done::Refused })
+}
+
+/// Prints the checkpoint of the project, or of each.
+pub async fn checkpoint(face: &mut Face, args: Print) -> Ran {
+    let checkpoints: Vec<Checkpoint> = if args.all {
+        let projects = face.app.projects().await?;
+        projects.into_iter().map(|project| project.checkpoint).collect()
+    } else {
+        vec![face.app.checkpoint(&face.caller).await?]
+    };
+    for checkpoint in &checkpoints {
+        if face.out.is_json() {
+            face.out
+                .document(&serde_json::json!({ "checkpoint": checkpoint.to_string() }))?;
+        } else {
+            face.out.line(checkpoint.to_string())?;
+        }
+    }
+    if checkpoints.is_empty() {
+        return Err(CliError::App(face.app.missing()));
+    }
+    Ok(Done::Well)
+}

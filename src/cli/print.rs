@@ -1,0 +1,154 @@
+//! Words for people: stored text made visible, tables, colours.
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, Row, Table};
+
+/// Whether a character turns a terminal, turns the direction of text, or is not seen at all.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// Stored text on one line: what is hidden is shown, not obeyed.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Stored text over as many lines as it has, each behind a bar: no line of it can pass for one of ours.
+pub fn quoted(text: &str, indent: &str) -> Vec<String> {
+    let lines = text.split('\n').map(|line| visible(line.trim_end_matches('\r')));
+    lines
+        .map(|line| format!("{indent}| {line}").trim_end().to_owned())
+        .collect()
+}
+
+/// A stored value for people: a text as it reads, anything else as indented JSON.
+pub fn value(json: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(json) {
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(value) => serde_json::to_string_pretty(&value).unwrap_or_else(|_| json.to_owned()),
+        Err(_) => json.to_owned(),
+    }
+}
+
+/// The style of headings.
+pub const HEADING: Style = Style::new().bold();
+/// The style of what wants to be looked at.
+pub const WARNING: Style = AnsiColor::Yellow.on_default();
+/// The style of what has gone wrong.
+pub const FAULT: Style = AnsiColor::Red.on_default();
+/// The style of what is in order.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// The style of what matters less.
+pub const FAINT: Style = Style::new().dimmed();
+
+/// `text` in a style.
+pub fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// The style of a packet's state.
+pub fn of_state(state: &str) -> Style {
+    match state {
+        "open" => GOOD,
+        "accepted" => WARNING,
+        _ => FAINT,
+    }
+}
+
+/// Aligned columns, each row one line; cut to `width` columns where there is one. Each row comes with its style.
+pub fn table(header: &[&str], rows: Vec<(Vec<String>, Style)>, width: Option<u16>) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_truncation_indicator("…");
+    match width {
+        Some(width) => {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(width);
+        }
+        None => {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+    }
+    let line = |cells: Vec<String>| {
+        let mut row = Row::from(cells);
+        row.max_height(1);
+        row
+    };
+    table.set_header(line(header.iter().map(|&name| name.to_owned()).collect()));
+    let mut styles = vec![HEADING];
+    for (cells, style) in rows {
+        table.add_row(line(cells.iter().map(|cell| visible(cell)).collect()));
+        styles.push(style);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let lines = table.lines().zip(styles);
+    lines.map(|(line, style)| styled(style, line.trim_end())).collect()
+}
+
+/// A number of bytes for people.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..1024 => format!("{count} B"),
+        1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", count as f64 / 1_073_741_824.0),
+    }
+}
+
+/// A count with its noun.
+pub fn counted(count: u64, one: &str) -> String {
+    if count == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{count} {one}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x03_what_is_hidden_is_shown() {
+        assert_eq!(
+            visible("a\u{1b}[31mb\u{202e}c\u{200b}"),
+            "a\\u{1b}[31mb\\u{202e}c\\u{200b}"
+        );
+        assert_eq!(visible("Größe ✓ 👩‍💻"), "Größe ✓ 👩‍💻");
+        assert_eq!(
+            quoted("one\nLedger\r\n\u{7}", "  "),
+            ["  | one", "  | Ledger", "  | \\u{7}"]
+        );
+    }
+
+    #[test]
+    fn rows_are_one_line_each_and_cut_where_there_is_no_room() {
+        let row = |title: &str| (vec!["h_1".to_owned(), title.to_owned()], Style::new());
+        let long = "word ".repeat(40);
+        let lines = table(&["ID", "TITLE"], vec![row("short"), row(&long)], Some(30));
+        assert_eq!(lines.len(), 3);
+        for line in &lines {
+            assert!(
+                console::measure_text_width(&console::strip_ansi_codes(line)) <= 30,
+                "{line:?}"
+            );
+        }
+        assert!(table(&["ID", "TITLE"], vec![row(&long)], None)[1].contains(long.trim_end()));
+    }
+}
