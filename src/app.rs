@@ -1,10 +1,14 @@
 //! The use cases, one verb each: who calls, when, on which store, and what this process remembers of a session.
 
+pub mod doctor;
 pub mod error;
+pub mod files;
 pub mod handoffs;
 pub mod memory;
 pub mod outcomes;
+pub mod purge;
 pub mod session;
+pub mod transfer;
 pub mod upkeep;
 
 mod git;

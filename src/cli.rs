@@ -3,10 +3,14 @@
 pub mod output;
 pub mod print;
 
+mod doctor;
 mod handoffs;
 mod ledger;
+mod markdown;
 mod memory;
+mod moving;
 mod progress;
+mod purge;
 mod refs;
 mod shell;
 mod stats;
@@ -107,6 +111,16 @@ enum Command {
     Verify(ledger::Verify),
     /// Print one string that pins the project's whole ledger; keep it outside the store
     Checkpoint(ledger::Print),
+    /// Copy the store as it is now, under whatever is being written, and prove the copy
+    Backup(moving::Backup),
+    /// Write everything down as JSON Lines: versions, hashes, packets, outcomes, ledger; nothing is lost
+    Export(moving::Export),
+    /// Take an export in: what is absent is taken, what goes on is added, what has diverged is left alone
+    Import(moving::Import),
+    /// Remove a value, a packet's texts or a note for ever; what refers to it still verifies
+    Purge(purge::Purge),
+    /// Look at everything that can be wrong, each with what to do about it
+    Doctor(doctor::Doctor),
     /// Print the completions of a shell
     Completions(shell::Completions),
     /// Print the manual page
@@ -193,6 +207,11 @@ async fn dispatch(face: &mut Face, command: Command) -> Ran {
         Command::Log(args) => ledger::log(face, args).await,
         Command::Verify(args) => ledger::verify(face, args).await,
         Command::Checkpoint(args) => ledger::checkpoint(face, args).await,
+        Command::Backup(args) => moving::backup(face, args).await,
+        Command::Export(args) => moving::export(face, args).await,
+        Command::Import(args) => moving::import(face, args).await,
+        Command::Purge(args) => purge::purge(face, args).await,
+        Command::Doctor(args) => doctor::doctor(face, args).await,
         Command::Completions(args) => shell::completions(&mut face.out, &args),
         Command::Man(args) => shell::man(&mut face.out, &args),
     }

@@ -13,11 +13,13 @@ pub mod ledger;
 pub mod limits;
 pub mod name;
 pub mod outcome;
+pub mod purge;
 pub mod query;
 pub mod record;
 pub mod refusal;
 pub mod sought;
 pub mod time;
+pub mod transfer;
 #[cfg(test)]
 mod vectors;
 

@@ -11,6 +11,7 @@ mod outcomes;
 mod queue;
 mod records;
 mod stats;
+mod upkeep;
 
 pub use compared::Compared;
 pub use failed::{Failed, Problem};
@@ -19,6 +20,7 @@ pub use outcomes::{Moved, PacketState, Recorded};
 pub use queue::{Entry, Expired, Listed, Reopened, Shown};
 pub use records::{History, Purged, Recalled, Record, Remembered};
 pub use stats::{Counts, Fault, Stats, StoreInfo, Tally, Verified};
+pub use upkeep::{BackedUp, Check, Exported, Health, Imported, ImportedProject, PurgedText, PurgedTexts, SeenAgent};
 
 /// Any JSON value: a schema without a type, which every client takes.
 fn any_json(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -9,6 +9,16 @@ pub enum AppError {
     /// The store could not do it, or a rule said no.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another file than the store's could not be written.
+    #[error("{} could not be written: {what}", .path.display())]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the system said.
+        what: String,
+        /// Whether its disk is full.
+        full: bool,
+    },
 }
 
 impl From<Invalid> for AppError {
@@ -31,13 +41,17 @@ impl AppError {
 
     /// The stable code, one of those of the documentation.
     pub fn code(&self) -> &'static str {
-        let Self::Store(error) = self;
+        let error = match self {
+            Self::Store(error) => error,
+            Self::File { full: true, .. } => return "disk_full",
+            Self::File { .. } => return "read_only",
+        };
         match error {
             StoreError::Refused(Refusal::Invalid(_)) => "invalid_argument",
             StoreError::Refused(Refusal::NotFound { .. }) | StoreError::Missing { .. } => "not_found",
             StoreError::Refused(Refusal::Conflict { .. }) | StoreError::Replaced { .. } => "conflict",
             StoreError::Refused(Refusal::NotAllowed { .. }) => "not_allowed",
-            StoreError::Busy { .. } => "busy",
+            StoreError::Busy { .. } | StoreError::Reader { .. } => "busy",
             StoreError::ReadOnly { .. } | StoreError::NetworkFileSystem { .. } => "read_only",
             StoreError::DiskFull { .. } => "disk_full",
             StoreError::Corrupt { .. } | StoreError::Io { .. } => "corrupt",
@@ -48,16 +62,21 @@ impl AppError {
 
     /// Whether a rule said no to something that was understood and could be looked at.
     pub fn is_refusal(&self) -> bool {
-        let Self::Store(error) = self;
         matches!(
-            error,
-            StoreError::Refused(Refusal::NotFound { .. } | Refusal::Conflict { .. } | Refusal::NotAllowed { .. })
+            self,
+            Self::Store(StoreError::Refused(
+                Refusal::NotFound { .. } | Refusal::Conflict { .. } | Refusal::NotAllowed { .. }
+            ))
         )
     }
 
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let Self::Store(error) = self;
+        let error = match self {
+            Self::Store(error) => error,
+            Self::File { full: true, .. } => return "free some space and call again".to_owned(),
+            Self::File { .. } => return "check the path and its permissions, then call again".to_owned(),
+        };
         match error {
             StoreError::Refused(Refusal::Invalid(_)) => "correct the argument and call again",
             StoreError::Refused(
@@ -68,6 +87,7 @@ impl AppError {
                 "call again to go on with the file that is there now; if it was removed by mistake, put it back first"
             }
             StoreError::Busy { .. } => "call again; if it stays so, end the process that holds a transaction open",
+            StoreError::Reader { .. } => "end that process, then run `handoff-memory purge --finish`",
             StoreError::ReadOnly { .. } => {
                 "make the file and its folder writable for this user, or set MEMORY_DB elsewhere"
             }

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use super::{App, AppError, Caller};
 use crate::domain::fault::Report;
 use crate::domain::ledger::{Checkpoint, Told};
+use crate::domain::record::Version;
+use crate::domain::{Address, Home};
 use crate::store::StoreError;
 pub use crate::store::sqlite::Overview as Project;
 use crate::store::sqlite::Stats;
 
 /// A write-ahead log of this size is worth a word: somebody holds a read open.
-const LARGE_LOG: u64 = 64 * 1024 * 1024;
+pub const LARGE_LOG: u64 = 64 * 1024 * 1024;
 
 /// The numbers of a project and what there is to say about its store.
 #[derive(Debug, Clone)]
@@ -114,6 +116,23 @@ impl App {
     pub fn missing(&self) -> AppError {
         let path = self.store.path().to_owned();
         StoreError::Missing { path }.into()
+    }
+
+    /// Makes sure that there is a store, for what would make one otherwise.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when nothing was ever written there.
+    pub fn require(&self) -> Result<(), AppError> {
+        let (bytes, _) = self.store.sizes();
+        if bytes == 0 { Err(self.missing()) } else { Ok(()) }
+    }
+
+    /// The current versions of a project after an address, by scope and key, whoever may see them.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn heads(&self, home: &Home, after: Option<Address>, limit: usize) -> Result<Vec<Version>, AppError> {
+        Ok(self.store.heads(home.clone(), after, limit).await?)
     }
 
     /// Every project of the file, the oldest first.

@@ -26,6 +26,11 @@ impl Progress {
         Self(Arc::new(bar))
     }
 
+    /// Says what is being done now.
+    pub fn name(&self, what: &'static str) {
+        self.0.set_message(what);
+    }
+
     /// Tells that `done` of `all` is done.
     pub fn at(&self, done: u64, all: u64) {
         self.0.set_length(all.max(1));

@@ -1,5 +1,7 @@
 //! Reports on how acting on what was remembered turned out.
 
+use serde::Serialize;
+
 use super::handoff::{HandoffId, State};
 use super::invalid::shown;
 use super::{Invalid, OutcomeRef, Ref, limits};
@@ -153,6 +155,31 @@ fn noted(note: Option<String>) -> Result<Option<String>, Invalid> {
         )),
         note => Ok(note.filter(|note| !note.trim().is_empty())),
     }
+}
+
+/// What the ledger entry of an outcome says: all of the outcome's row but who, when and which packet's note.
+#[derive(Debug, Serialize)]
+pub struct OutcomeDetail<'a> {
+    /// The run that it is about.
+    pub outcome_ref: &'a str,
+    /// The version that it moved.
+    pub scope: &'a str,
+    /// The version that it moved.
+    pub key: &'a str,
+    /// The version that it moved.
+    pub version: u64,
+    /// `success` or `failure`.
+    pub outcome: &'a str,
+    /// The confidence before.
+    pub before: f64,
+    /// The confidence after.
+    pub after: f64,
+    /// The packet that was worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handoff_id: Option<&'a str>,
+    /// The salted hash of its note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note_hash: Option<&'a str>,
 }
 
 /// A version whose opinion was moved by a report.

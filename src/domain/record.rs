@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::invalid::shown;
 use super::{Agent, Confidence, Hash, Invalid, Key, Opinion, Scope, Session, Tag, Time, limits};
 
 /// A record's address: scope and key.
@@ -271,17 +270,6 @@ pub fn version_number(field: &str, number: u64) -> Result<u64, Invalid> {
         return Err(Invalid::new(field, "0", "a version number from 1"));
     }
     Ok(number)
-}
-
-/// Reads the `why` of a purge.
-///
-/// # Errors
-/// When it is none of the four reasons.
-pub fn purge_reason(text: &str) -> Result<&'static str, Invalid> {
-    ["secret", "personal", "mistake", "other"]
-        .into_iter()
-        .find(|reason| reason.eq_ignore_ascii_case(text.trim()))
-        .ok_or_else(|| Invalid::new("why", shown(text), "secret, personal, mistake or other"))
 }
 
 #[cfg(test)]

@@ -16,6 +16,15 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
+    /// A process holds a read open, so that purged texts still stand in the write-ahead log.
+    #[error(
+        "the texts are purged, but the write-ahead log of {} still holds them: another process holds a read open",
+        .path.display()
+    )]
+    Reader {
+        /// The database file.
+        path: PathBuf,
+    },
     /// The file or its folder cannot be written.
     #[error("the database at {} cannot be written: {what}", .path.display())]
     ReadOnly {

@@ -4,17 +4,22 @@
 //! turns by SQLite's own lock. Reads run beside them on connections of their own. Nothing stays open in a transaction
 //! while idle, so that no reader pins the write-ahead log.
 
+mod backup;
 mod connection;
 mod entries;
+mod export;
 mod fail;
 mod functions;
 mod handoffs;
+mod import;
 mod ledger;
 mod listing;
 mod outcomes;
 mod packets;
 mod place;
+mod purge;
 mod records;
+mod rows;
 mod schema;
 #[doc(hidden)]
 pub mod search;
@@ -26,6 +31,7 @@ mod targets;
 mod tests;
 mod verify;
 mod versions;
+mod whole;
 mod worker;
 mod writing;
 
@@ -33,21 +39,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Durability, StoreError};
-use crate::domain::fault::Report;
 use crate::domain::handoff::listing::{Ended, Listing};
 use crate::domain::handoff::seen::{HandedOff, Peeked, Recorded, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
-use crate::domain::ledger::{Checkpoint, Told};
+use crate::domain::ledger::Told;
 use crate::domain::outcome::NewOutcome;
 use crate::domain::record::{NewVersion, Version};
 use crate::domain::sought::{Page, Sought};
 use crate::domain::{Actor, Address, Session, Span};
 
-pub use listing::Overview;
-pub use packets::Counts;
+pub use import::home_of;
+pub use listing::{Counts, Overview};
+pub use place::{FileFacts, facts};
 pub use records::Remembered;
 pub use stats::Stats;
 pub use versions::Budget;
+
+/// The version of the SQLite that is built in.
+pub fn version() -> &'static str {
+    rusqlite::version()
+}
 
 /// Tells whether the holder of a session is known to be gone.
 pub type Gone = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
@@ -319,44 +330,11 @@ impl Store {
             .await
     }
 
-    /// Every project of the file, the oldest first.
-    ///
-    /// # Errors
-    /// Whatever keeps the file from being read.
-    pub async fn projects(&self) -> Result<Vec<Overview>, StoreError> {
-        self.worker.read(listing::projects).await
-    }
-
     /// The numbers of the caller's project and of the file.
     ///
     /// # Errors
     /// Whatever keeps the file from being read.
     pub async fn stats(&self, actor: Actor) -> Result<Stats, StoreError> {
         self.worker.read(move |conn| stats::stats(conn, &actor)).await
-    }
-
-    /// The checkpoint of the caller's project as it is now; none before anything was written there.
-    ///
-    /// # Errors
-    /// Whatever keeps the file from being read.
-    pub async fn checkpoint(&self, actor: Actor) -> Result<Option<Checkpoint>, StoreError> {
-        self.worker
-            .read(move |conn| ledger::checkpoint(conn, &actor.home))
-            .await
-    }
-
-    /// Proves the whole file, and that it extends each of the checkpoints, in short reads while others write.
-    /// `progress` is told how much is done of how much.
-    ///
-    /// # Errors
-    /// [`StoreError::Missing`] when there is no file or nothing in it; whatever keeps the file from being read.
-    pub async fn verify(
-        &self,
-        checkpoints: Vec<Checkpoint>,
-        mut progress: impl FnMut(u64, u64) + Send + 'static,
-    ) -> Result<Report, StoreError> {
-        self.worker
-            .survey(move |conn| Ok(verify::verify(conn, &checkpoints, &mut progress)?))
-            .await
     }
 }

@@ -3,10 +3,12 @@
 mod handoffs;
 mod queue;
 mod searched;
+mod upkeep;
 
 pub use handoffs::{handed_off, listed, packet, peeked, reference, resumed};
 pub use queue::{entry, expired, queue, reopened, shown, stale};
 pub use searched::{searched, sought_one};
+pub use upkeep::{backed_up, exported, health, imported, purged_texts};
 
 use serde_json::value::RawValue;
 

@@ -200,14 +200,16 @@ fn markdown(text: &str) -> Result<Written, Invalid> {
             };
             entries.map(read).collect::<Result<Vec<_>, _>>()
         })
-        .transpose()?;
+        .transpose()?
+        .filter(|refs| !refs.is_empty());
+    let list = |name: &str| section(name).map(|body| entries(&body)).filter(|list| !list.is_empty());
     let word = |name: &str| section(name).map(|body| body.trim().to_owned());
     Ok(Written {
         title,
         summary: section("summary"),
-        next_steps: section("next steps").map(|body| entries(&body)),
-        open_questions: section("open questions").map(|body| entries(&body)),
-        files_touched: section("files touched").map(|body| entries(&body)),
+        next_steps: list("next steps"),
+        open_questions: list("open questions"),
+        files_touched: list("files touched"),
         refs,
         to_agent: word("for"),
         cwd: word("directory"),

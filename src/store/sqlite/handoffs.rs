@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::fail::Fail;
 use super::ledger::{Journal, project, signed};
 use super::versions::stored;
-use super::{listing, packets};
+use super::{listing, packets, rows};
 use crate::domain::handoff::life::{self, must_be};
 use crate::domain::handoff::listing::Ended;
 use crate::domain::handoff::seen::Seen;
@@ -84,10 +84,7 @@ pub fn append(
         digest: None,
     })?;
     if let Some((content, _)) = note.text {
-        journal
-            .conn
-            .prepare_cached("INSERT INTO handoff_note (handoff_id, seq, content_id) VALUES (?1, ?2, ?3)")?
-            .execute(params![id.as_str(), signed(seq), content])?;
+        rows::note(journal.conn, id.as_str(), seq, content)?;
     }
     Ok(seq)
 }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Value, json};
 
 use super::fail::Fail;
+use super::rows;
 use crate::domain::canonical::canonical;
 use crate::domain::ledger::{Checkpoint, Entry, EntryBody, Kind, NewEntry, Stamp, project_subject};
 use crate::domain::{Hash, Home, Time};
@@ -84,6 +85,17 @@ pub fn contains(conn: &Connection, project: i64, checkpoint: &Checkpoint) -> Res
         .query_row(params![project, signed(checkpoint.seq)], |row| row.get(0))
         .optional()?;
     Ok(hash == Some(checkpoint.hash.to_string()) && birth_store(conn, project)? == checkpoint.store)
+}
+
+/// A project's entries after position `after`, oldest first, at most `limit`.
+pub fn after(conn: &Connection, project: i64, after: u64, limit: usize) -> Result<Vec<Entry>, Fail> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq, at, agent, session, kind, subject, detail, digest, hash FROM ledger
+         WHERE project_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![project, signed(after), limit], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The entries about one packet, or about a purge, oldest first.
@@ -211,23 +223,7 @@ impl<'c> Journal<'c> {
             digest: &digest,
         };
         let hash = body.hash(&self.hash).to_string();
-        self.conn
-            .prepare_cached(
-                "INSERT INTO ledger (project_id, seq, at, agent, session, kind, subject, detail, digest, hash)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            )?
-            .execute(params![
-                self.project.id,
-                signed(seq),
-                body.at,
-                body.agent,
-                body.session,
-                body.kind,
-                body.subject,
-                detail,
-                digest,
-                hash
-            ])?;
+        rows::entry(self.conn, self.project.id, &body, &detail, &hash)?;
         self.seq = seq;
         self.hash = hash;
         Ok(seq)

@@ -81,6 +81,45 @@ pub fn open_until(conn: &Connection, project: i64, actor: &Actor, until: &str) -
     rows.map(|id| stored(HandoffId::named("handoff_id", &id?))).collect()
 }
 
+/// How many packets of each state the caller may know of, expired ones by predicate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Waiting.
+    pub open: u64,
+    /// Claimed.
+    pub accepted: u64,
+    /// Ended by their claimant.
+    pub closed: u64,
+    /// Ended without one.
+    pub expired: u64,
+}
+
+/// Counts the packets by state.
+pub fn counts(conn: &Connection, project: i64, actor: &Actor) -> Result<Counts, Fail> {
+    let (all, owner) = packets::sight(actor);
+    let sql = format!(
+        "SELECT CASE WHEN state = 'open' AND expires_at <= ?4 THEN 'expired' ELSE state END AS now, count(*)
+         FROM handoff WHERE project_id = ?1 AND {} GROUP BY now",
+        packets::SIGHT
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map(params![project, all, owner, actor.now.to_string()], |row| {
+        Ok((row.get::<_, String>(0)?, number(row, 1)?))
+    })?;
+    let mut counts = Counts::default();
+    for row in rows {
+        let (state, count) = row?;
+        match State::parse(&state) {
+            Some(State::Open) => counts.open = count,
+            Some(State::Accepted) => counts.accepted = count,
+            Some(State::Closed) => counts.closed = count,
+            Some(State::Expired) => counts.expired = count,
+            None => {}
+        }
+    }
+    Ok(counts)
+}
+
 /// A project of the file.
 #[derive(Debug, Clone)]
 pub struct Overview {

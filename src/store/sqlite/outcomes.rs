@@ -1,21 +1,22 @@
 //! Recording outcomes: opinions move, each version once per run, and the packet that was worked on ends.
 
-use rusqlite::{Connection, params};
-use serde_json::{Map, Value};
+use rusqlite::Connection;
+use serde_json::Value;
 
 use super::fail::Fail;
 use super::handoffs::{self, Note, expire_due};
-use super::ledger::{self, Journal, keep, project, signed};
+use super::ledger::{self, Journal, keep, project};
 use super::packets;
+use super::rows;
 use super::targets::{Target, targets};
 use super::versions::{self, Budget};
 use crate::domain::handoff::life::{Ending, Reporter, ending, must_be};
 use crate::domain::handoff::seen::{Recorded, Touched};
 use crate::domain::handoff::{EndedAs, HandoffId, Packet, State};
 use crate::domain::ledger::{Kind, NewEntry};
-use crate::domain::outcome::{Moved, NewOutcome, Report};
+use crate::domain::outcome::{Moved, NewOutcome, OutcomeDetail, Report};
 use crate::domain::record::Version;
-use crate::domain::{Actor, Confidence, Opinion, OutcomeRef, Refusal, Session, Span};
+use crate::domain::{Actor, Opinion, OutcomeRef, Refusal, Session, Span};
 
 /// Records a report: every part of it, or nothing.
 pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, force: bool) -> Result<Recorded, Fail> {
@@ -215,51 +216,44 @@ fn count(
     let before: Opinion = version.opinion;
     let after = before.after(new.report == Report::Success);
     let id = format!("o_{:016x}", u64::from_be_bytes(super::connection::random()?));
-    let mut detail = Map::new();
-    let mut set = |name: &str, value: Value| detail.insert(name.to_owned(), value);
-    let run = new.outcome_ref.as_ref().map(OutcomeRef::as_str);
-    set("outcome_ref", run.into());
-    set("scope", version.at.scope.as_str().into());
-    set("key", version.at.key.as_str().into());
-    set("version", version.version.into());
-    set("outcome", new.report.as_str().into());
-    set("before", before.confidence.get().into());
-    set("after", after.confidence.get().into());
-    if let Some(handoff) = &new.handoff_id {
-        set("handoff_id", handoff.as_str().into());
-    }
-    if let Some((_, hash)) = note {
-        set("note_hash", hash.as_str().into());
-    }
+    let run = new.outcome_ref.as_ref().map_or("", OutcomeRef::as_str);
+    let handoff = new.handoff_id.as_ref().map(HandoffId::as_str);
+    let detail = OutcomeDetail {
+        outcome_ref: run,
+        scope: version.at.scope.as_str(),
+        key: version.at.key.as_str(),
+        version: version.version,
+        outcome: new.report.as_str(),
+        before: before.confidence.get(),
+        after: after.confidence.get(),
+        handoff_id: handoff,
+        note_hash: note.map(|(_, hash)| hash.as_str()),
+    };
     let entry = NewEntry {
         kind: Kind::Outcome,
         subject: id.clone(),
-        detail: Value::Object(detail),
+        detail: serde_json::to_value(&detail).unwrap_or_default(),
         digest: None,
     };
     let seq = journal.append(entry)?;
-    conn.prepare_cached(
-        "INSERT INTO outcome (id, project_id, seq, outcome_ref, version_id, handoff_id, outcome, content_id, note_hash,
-             author, session, created_at, confidence_before, confidence_after)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-    )?
-    .execute(params![
-        id,
-        journal.project.id,
-        signed(seq),
-        run,
-        version.id,
-        new.handoff_id.as_ref().map(HandoffId::as_str),
-        new.report.as_str(),
-        note.map(|(row, _)| *row),
-        note.map(|(_, hash)| hash.as_str()),
-        actor.agent.as_str(),
-        actor.session.as_ref().map(Session::as_str),
-        journal.at,
-        before.confidence.get(),
-        after.confidence.get()
-    ])?;
-    set_opinion(conn, version.id, after)?;
+    rows::outcome(
+        conn,
+        &rows::Outcome {
+            id: &id,
+            project: journal.project.id,
+            seq,
+            outcome_ref: run,
+            version: version.id,
+            handoff,
+            outcome: new.report.as_str(),
+            note: note.map(|(row, hash)| (*row, hash.as_str())),
+            author: actor.agent.as_str(),
+            session: actor.session.as_ref().map(Session::as_str),
+            at: &journal.at,
+            before,
+            after,
+        },
+    )?;
     Ok(Moved {
         at: version.at.clone(),
         version: version.version,
@@ -267,23 +261,6 @@ fn count(
         after: after.confidence.get(),
         superseded: superseded(conn, journal.project.id, version)?,
     })
-}
-
-fn set_opinion(conn: &Connection, version: i64, opinion: Opinion) -> Result<(), Fail> {
-    let confidence: Confidence = opinion.confidence;
-    let changed = conn
-        .prepare_cached("UPDATE opinion SET confidence = ?2, successes = ?3, failures = ?4 WHERE version_id = ?1")?
-        .execute(params![
-            version,
-            confidence.get(),
-            signed(opinion.successes),
-            signed(opinion.failures)
-        ])?;
-    if changed == 1 {
-        Ok(())
-    } else {
-        Err(Fail::Damaged("a version has no opinion".to_owned()))
-    }
 }
 
 /// Refuses, by a read alone, a report on what is not there: reporting makes no file.

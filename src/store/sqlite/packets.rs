@@ -149,51 +149,13 @@ pub fn queue(conn: &Connection, project: i64, actor: &Actor, given: Option<&Hand
             });
         }
     }
-    let counts = counts(conn, project, actor)?;
+    let counts = super::listing::counts(conn, project, actor)?;
     Ok(Queue {
         waiting: free.len() as u64,
         others,
         expired: counts.expired,
         unfinished,
     })
-}
-
-/// How many packets of each state the caller may know of, expired ones by predicate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Waiting.
-    pub open: u64,
-    /// Claimed.
-    pub accepted: u64,
-    /// Ended by their claimant.
-    pub closed: u64,
-    /// Ended without one.
-    pub expired: u64,
-}
-
-/// Counts the packets by state.
-pub fn counts(conn: &Connection, project: i64, actor: &Actor) -> Result<Counts, Fail> {
-    let (all, owner) = sight(actor);
-    let sql = format!(
-        "SELECT CASE WHEN state = 'open' AND expires_at <= ?4 THEN 'expired' ELSE state END AS now, count(*)
-         FROM handoff WHERE project_id = ?1 AND {SIGHT} GROUP BY now"
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement.query_map(params![project, all, owner, actor.now.to_string()], |row| {
-        Ok((row.get::<_, String>(0)?, number(row, 1)?))
-    })?;
-    let mut counts = Counts::default();
-    for row in rows {
-        let (state, count) = row?;
-        match State::parse(&state) {
-            Some(State::Open) => counts.open = count,
-            Some(State::Accepted) => counts.accepted = count,
-            Some(State::Closed) => counts.closed = count,
-            Some(State::Expired) => counts.expired = count,
-            None => {}
-        }
-    }
-    Ok(counts)
 }
 
 /// The packet with its texts and what has happened since.

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::StoreError;
 
@@ -110,6 +110,52 @@ fn network_kind(path: &Path) -> Option<&'static str> {
 
 #[cfg(not(target_os = "linux"))]
 fn network_kind(_: &Path) -> Option<&'static str> {
+    None
+}
+
+/// What the system tells of a database's files.
+#[derive(Debug, Clone, Default)]
+pub struct FileFacts {
+    /// The database and the files beside it, each with the mode bits that say who may use it.
+    pub modes: Vec<(PathBuf, u32)>,
+    /// The folder's mode bits.
+    pub folder_mode: Option<u32>,
+    /// The network file system that it lies on, if it does.
+    pub network: Option<String>,
+    /// Whether this user cannot write there.
+    pub read_only: bool,
+    /// Whether there is next to no space left.
+    pub full: bool,
+}
+
+/// Looks at the files of the database at `path`.
+pub fn facts(path: &Path) -> FileFacts {
+    let beside = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let files = [path.to_owned(), beside("-wal"), beside("-shm")];
+    FileFacts {
+        modes: files
+            .into_iter()
+            .filter_map(|file| mode(&file).map(|mode| (file, mode)))
+            .collect(),
+        folder_mode: path.parent().and_then(mode),
+        network: network_kind(path).map(str::to_owned),
+        read_only: is_read_only(path),
+        full: is_full(path),
+    }
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o7777)
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Path) -> Option<u32> {
     None
 }
 

@@ -1,11 +1,11 @@
 //! Records: appending a version.
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde_json::json;
 
 use super::fail::Fail;
-use super::ledger::{Journal, keep, project, signed};
-use super::search;
+use super::ledger::{Journal, keep, project};
+use super::rows;
 use super::versions::{Budget, PREVIEW, current, head_of, visible};
 use crate::domain::canonical::canonical;
 use crate::domain::ledger::{Kind, NewEntry};
@@ -84,30 +84,18 @@ pub fn remember(conn: &Connection, actor: &Actor, new: &NewVersion) -> Result<Re
     };
     let hash = body.hash();
     let seq = journal.next_seq();
-    conn.prepare_cached(
-        "INSERT INTO version (project_id, seq, scope, key, version, content_id, value_hash, tags, meta, author, session,
-                              base_confidence, created_at, private_to, prev_hash, hash)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-    )?
-    .execute(params![
-        journal.project.id,
-        signed(seq),
-        body.scope,
-        body.key,
-        signed(number),
-        content_id,
-        value_hash,
-        new.tags.to_json(),
-        new.meta.as_ref().map(canonical),
-        body.author,
-        body.session,
-        confidence.get(),
-        body.created_at,
-        body.private_to,
-        prev_hash,
-        hash.to_string()
-    ])?;
-    let id = conn.last_insert_rowid();
+    let id = rows::version(
+        conn,
+        &rows::Version {
+            project: journal.project.id,
+            seq,
+            body: &body,
+            hash: &hash.to_string(),
+            content: content_id,
+            text: Some(new.value.as_str()),
+            before: before.as_ref().map(|current| current.id),
+        },
+    )?;
     let subject = version_subject(&new.at, number);
     let version = Version {
         id,
@@ -133,32 +121,6 @@ pub fn remember(conn: &Connection, actor: &Actor, new: &NewVersion) -> Result<Re
         detail: json!({}),
         digest: Some(hash),
     })?;
-    conn.prepare_cached(
-        "INSERT INTO head (project_id, scope, key, version_id) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (project_id, scope, key) DO UPDATE SET version_id = excluded.version_id",
-    )?
-    .execute(params![
-        journal.project.id,
-        new.at.scope.as_str(),
-        new.at.key.as_str(),
-        id
-    ])?;
-    conn.prepare_cached("INSERT INTO opinion (version_id, confidence, successes, failures) VALUES (?1, ?2, 0, 0)")?
-        .execute(params![id, confidence.get()])?;
-    if let Some(current) = &before {
-        search::unindex(conn, current.id)?;
-    }
-    let tags = new.tags.to_json();
-    let private_to = new.private_to.as_ref().map(Agent::folded);
-    let indexed = search::Indexed {
-        project: journal.project.id,
-        scope: new.at.scope.as_str(),
-        key: new.at.key.as_str(),
-        tags: &tags,
-        private_to: private_to.as_deref(),
-        body: Some(new.value.as_str()),
-    };
-    search::index(conn, id, &indexed)?;
     let over = before.map(|current| (current.version, current.author));
     Ok(Remembered {
         version,

@@ -4,7 +4,8 @@ use rusqlite::{Connection, params};
 
 use super::fail::Fail;
 use super::ledger::{self, number, project};
-use super::packets::{self, Counts};
+use super::listing::{self, Counts};
+use super::packets;
 use super::schema;
 use crate::domain::handoff::seen::Seen;
 use crate::domain::{Actor, limits};
@@ -92,7 +93,7 @@ pub fn stats(conn: &Connection, actor: &Actor) -> Result<Stats, Fail> {
     };
     stats.by_agent = tally("v.author")?;
     stats.by_scope = tally("h.scope")?;
-    stats.handoffs = packets::counts(conn, row.id, actor)?;
+    stats.handoffs = listing::counts(conn, row.id, actor)?;
     let (free, _) = packets::takeable(conn, row.id, actor)?;
     stats.waiting.1 = free.len() as u64;
     for packet in free.into_iter().take(limits::ANSWER_LIST) {

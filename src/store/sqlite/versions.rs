@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::fail::Fail;
 use super::ledger::{number, project, signed};
 use crate::domain::record::{Purged, Stored, Version, version_subject};
-use crate::domain::{Actor, Address, Agent, Confidence, Hash, Invalid, Key, Opinion, Scope, Session, Time};
+use crate::domain::{Actor, Address, Agent, Confidence, Hash, Home, Invalid, Key, Opinion, Scope, Session, Time};
 
 /// The columns of a version with its opinion and the time of the version after it, as `version` reads them.
 const COLUMNS: &str = "v.id, v.seq, v.scope, v.key, v.version, v.content_id, v.value_hash, v.tags, v.meta, v.author,
@@ -134,6 +134,26 @@ pub fn history(
         versions.push(raw?.finish(conn, row.id, &mut budget)?);
     }
     Ok((versions, total))
+}
+
+/// The current versions after an address, by scope and key, at most `limit`, whoever may see them.
+pub fn heads(conn: &Connection, home: &Home, after: Option<&Address>, limit: usize) -> Result<Vec<Version>, Fail> {
+    let Some(row) = project(conn, home)? else {
+        return Ok(Vec::new());
+    };
+    let (scope, key) = after.map_or(("", ""), |at| (at.scope.as_str(), at.key.as_str()));
+    let sql = format!(
+        "SELECT {COLUMNS} FROM head h JOIN version v ON v.id = h.version_id LEFT JOIN opinion o ON o.version_id = v.id
+         WHERE h.project_id = ?1 AND (h.scope, h.key) > (?2, ?3) ORDER BY h.scope, h.key LIMIT ?4"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![row.id, scope, key, limit], Raw::read)?;
+    let mut versions = Vec::new();
+    for raw in rows {
+        versions.push(raw?.finish(conn, row.id, &mut Budget::ALL.clone())?);
+    }
+    Ok(versions)
 }
 
 /// What this session wrote, or (without a session) what this agent wrote since its last packet: the newest version of

@@ -102,6 +102,27 @@ impl Worker {
         answer.await.map_err(|_| stopped())?
     }
 
+    /// Runs `work` in its turn on the writing connection, outside a transaction: for what SQLite does by itself.
+    pub async fn alone<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fail> + Send + 'static,
+    {
+        // A transaction that does nothing opens the file and makes sure that it may be written.
+        self.write(|_| Ok(())).await?;
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |writer| {
+            let path = writer.shared.path.clone();
+            let result = match &writer.opened {
+                Some(opened) => work(&opened.conn).map_err(|fail| fail.told(&path)),
+                None => Err(StoreError::Replaced { path }),
+            };
+            let _ = reply.send(result);
+        });
+        self.sender()?.send(job).map_err(|_| stopped())?;
+        answer.await.map_err(|_| stopped())?
+    }
+
     /// Runs `work` on one consistent moment of the file, beside any writer.
     pub async fn read<T, F>(self: &Arc<Self>, work: F) -> Result<T, StoreError>
     where

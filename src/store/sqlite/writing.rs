@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::fail::Fail;
 use super::handoffs::{Note, expire, expire_due, superseded};
-use super::ledger::{self, Journal, keep, project, signed};
+use super::ledger::{self, Journal, keep, project};
 use super::packets;
+use super::rows;
 use super::versions::{self, Budget, visible};
 use crate::domain::handoff::place::same_place;
 use crate::domain::handoff::seen::HandedOff;
@@ -93,34 +94,8 @@ pub fn hand_off(
     };
     let digest = body.hash();
     let seq = journal.next_seq();
-    conn.prepare_cached(
-        "INSERT INTO handoff (id, project_id, seq, last_seq, from_agent, from_session, to_agent, owner, cwd, origin,
-             content_id, texts_hash, git, checkpoint, created_at, expires_at, state, supersedes, continues)
-         VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 'open', ?16, ?17)",
-    )?
-    .execute(params![
-        body.id,
-        project_id,
-        signed(seq),
-        body.from_agent,
-        body.from_session,
-        body.to_agent,
-        body.owner,
-        body.cwd,
-        body.origin,
-        content,
-        texts_hash,
-        new.git.as_ref().map(|git| JsonText::of(git).into_string()),
-        body.checkpoint,
-        body.created_at,
-        body.expires_at,
-        body.supersedes,
-        body.continues
-    ])?;
-    for (position, pin) in pins.iter().enumerate() {
-        conn.prepare_cached("INSERT INTO handoff_ref (handoff_id, position, version_id) VALUES (?1, ?2, ?3)")?
-            .execute(params![id.as_str(), position as i64, pin.id])?;
-    }
+    let rows_pinned: Vec<i64> = pins.iter().map(|pin| pin.id).collect();
+    rows::packet(conn, project_id, seq, &body, content, &rows_pinned)?;
     journal.append(NewEntry {
         kind: Kind::HandedOff,
         subject: id.as_str().to_owned(),

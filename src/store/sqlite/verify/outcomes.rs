@@ -1,11 +1,10 @@
 //! Every outcome against its ledger entry and the version that it moved.
 
-use serde_json::{Map, Value};
-
 use super::Check;
 use super::rows::{Cells, Walk, Wrong};
 use super::versions::text;
 use crate::domain::canonical::canonical;
+use crate::domain::outcome::OutcomeDetail;
 
 const WALK: Walk = Walk {
     name: "outcomes",
@@ -49,23 +48,20 @@ fn outcome(check: &mut Check, cells: &Cells) -> Result<(), Wrong> {
     {
         return Err("time, author or session are not those of its ledger entry".to_owned());
     }
-    let mut detail = Map::new();
-    let mut set = |name: &str, value: Value| detail.insert(name.to_owned(), value);
-    set("outcome_ref", cells.text(3)?.into());
-    set("scope", cells.text(13)?.into());
-    set("key", cells.text(14)?.into());
-    set("version", cells.integer(15)?.into());
-    set("outcome", cells.text(5)?.into());
-    set("before", cells.number(11)?.into());
-    set("after", cells.number(12)?.into());
-    if let Some(handoff) = cells.maybe(4)? {
-        set("handoff_id", handoff.into());
-    }
-    let note_hash = cells.maybe(7)?;
-    if let Some(hash) = &note_hash {
-        set("note_hash", hash.as_str().into());
-    }
-    if canonical(&Value::Object(detail)) != cells.text(19)? {
+    let (run, scope, key, word) = (cells.text(3)?, cells.text(13)?, cells.text(14)?, cells.text(5)?);
+    let (handoff, note_hash) = (cells.maybe(4)?, cells.maybe(7)?);
+    let detail = OutcomeDetail {
+        outcome_ref: &run,
+        scope: &scope,
+        key: &key,
+        version: u64::try_from(cells.integer(15)?).unwrap_or(0),
+        outcome: &word,
+        before: cells.number(11)?,
+        after: cells.number(12)?,
+        handoff_id: handoff.as_deref(),
+        note_hash: note_hash.as_deref(),
+    };
+    if canonical(&detail) != cells.text(19)? {
         return Err("its fields are not those of its ledger entry".to_owned());
     }
     let Some(hash) = note_hash else {
