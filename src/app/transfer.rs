@@ -81,6 +81,7 @@ impl App {
         replace: bool,
         progress: impl Fn(&'static str, u64, u64) + Clone + Send + 'static,
     ) -> Result<BackedUp, AppError> {
+        self.apart(to)?;
         let (fresh, file) = Fresh::at(to, replace)?;
         drop(file);
         let size = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
@@ -116,6 +117,24 @@ impl App {
             checked: report.checked,
             checkpoints: projects.into_iter().map(|project| project.checkpoint).collect(),
         })
+    }
+
+    /// Refuses a file to write that is one of the store's own.
+    ///
+    /// # Errors
+    /// When it is.
+    pub fn apart(&self, to: &Path) -> Result<(), AppError> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let own = ["", "-wal", "-shm"].into_iter().any(|ending| {
+            let mut name = self.store.path().as_os_str().to_owned();
+            name.push(ending);
+            real(Path::new(&name)) == real(to)
+        });
+        if own {
+            let got = format!("{}, which belongs to the database", to.display());
+            return Err(Invalid::new("file", got, "another path").into());
+        }
+        Ok(())
     }
 
     /// Gives everything, or one project, as the lines of an export, in short reads.

@@ -111,6 +111,7 @@ pub async fn export(face: &mut Face, args: Export) -> Ran {
     let (fresh, mut sink) = if to_output {
         (None, Sink::Output(BufWriter::new(io::stdout())))
     } else {
+        face.app.apart(&args.file)?;
         let (fresh, file) = Fresh::at(&args.file, args.overwrite)?;
         (Some(fresh), Sink::File(BufWriter::new(file), &args.file))
     };
@@ -138,7 +139,7 @@ pub async fn export(face: &mut Face, args: Export) -> Ran {
     let Some(fresh) = fresh else {
         say(format!(
             "exported {} of {}",
-            counted(done.entries, "entry").replace("entrys", "entries"),
+            counted(done.entries, "entry"),
             projects(done.checkpoints.len())
         ));
         return Ok(Done::Well);
@@ -148,7 +149,7 @@ pub async fn export(face: &mut Face, args: Export) -> Ran {
     if face.out.took(&answer)? {
         return Ok(Done::Well);
     }
-    let entries = counted(answer.entries, "entry").replace("entrys", "entries");
+    let entries = counted(answer.entries, "entry");
     let line = format!("{}: {entries} of {}", answer.path, projects(answer.checkpoints.len()));
     face.out.line(styled(GOOD, &visible(&line)))?;
     for checkpoint in &answer.checkpoints {

@@ -113,10 +113,10 @@ pub fn bytes(count: u64) -> String {
 
 /// A count with its noun.
 pub fn counted(count: u64, one: &str) -> String {
-    if count == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{count} {one}s")
+    match one.strip_suffix('y') {
+        _ if count == 1 => format!("1 {one}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {one}s"),
     }
 }
 

@@ -12,6 +12,7 @@ mod outcomes;
 mod owners;
 mod previews;
 mod protocol;
+mod reference;
 mod schema;
 mod search;
 mod security;

@@ -79,7 +79,7 @@ fn packet(packet: &wire::Packet) -> Vec<String> {
     );
     fact("since then", {
         let changes = &packet.changes_since;
-        let total = counted(changes.total, "ledger entry").replace("entrys", "entries");
+        let total = counted(changes.total, "ledger entry");
         Some(format!("{total}, {} of its author", changes.by_author))
     });
     fact("held by", {

@@ -69,16 +69,6 @@ fn line(conn: &Connection, project: i64, entry: Entry) -> Result<EntryLine, Fail
 
 fn version(conn: &Connection, project: i64, seq: u64) -> Result<Option<(i64, VersionPart)>, Fail> {
     // The entry's subject names the version, and the unique index on the four columns finds it.
-    let read = |row: &Row| -> rusqlite::Result<(i64, String, String, Option<String>, Option<String>, f64)> {
-        Ok((
-            row.get(0)?,
-            row.get(1)?,
-            row.get(2)?,
-            row.get(3)?,
-            row.get(4)?,
-            row.get(5)?,
-        ))
-    };
     let found = conn
         .prepare_cached(
             "SELECT v.content_id, v.value_hash, v.tags, v.meta, v.private_to, v.base_confidence
@@ -86,9 +76,23 @@ fn version(conn: &Connection, project: i64, seq: u64) -> Result<Option<(i64, Ver
                 AND v.key = json_extract(l.subject, '$[1]') AND v.version = json_extract(l.subject, '$[2]')
              WHERE l.project_id = ?1 AND l.seq = ?2",
         )?
-        .query_row(params![project, signed(seq)], read)
+        .query_row(params![project, signed(seq)], |row| {
+            let part = VersionPart {
+                value_hash: row.get(1)?,
+                tags: Vec::new(),
+                meta: None,
+                private_to: row.get(4)?,
+                confidence: row.get(5)?,
+            };
+            Ok((
+                row.get(0)?,
+                part,
+                row.get::<_, String>(2)?,
+                row.get::<_, Option<String>>(3)?,
+            ))
+        })
         .optional()?;
-    let Some((content, value_hash, tags, meta, private_to, confidence)) = found else {
+    let Some((content, mut part, tags, meta)) = found else {
         return Ok(None);
     };
     let unreadable = |_| {
@@ -96,16 +100,11 @@ fn version(conn: &Connection, project: i64, seq: u64) -> Result<Option<(i64, Ver
             "the version of entry {seq} has tags or meta that cannot be read"
         ))
     };
-    let part = VersionPart {
-        value_hash,
-        tags: serde_json::from_str(&tags).map_err(unreadable)?,
-        meta: meta
-            .map(|meta| serde_json::from_str(&meta))
-            .transpose()
-            .map_err(unreadable)?,
-        private_to,
-        confidence,
-    };
+    part.tags = serde_json::from_str(&tags).map_err(unreadable)?;
+    part.meta = meta
+        .map(|meta| serde_json::from_str(&meta))
+        .transpose()
+        .map_err(unreadable)?;
     Ok(Some((content, part)))
 }
 
