@@ -7,7 +7,7 @@ use clap::Args;
 use super::Face;
 use super::handoffs::entry;
 use super::output::{CliError, Done, Ran};
-use super::print::{FAULT, GOOD, bytes, counted, styled, visible};
+use super::print::{FAULT, GOOD, counted, styled, visible};
 use super::progress::Progress;
 use crate::domain::ledger::Checkpoint;
 use crate::wire::make;
@@ -94,13 +94,7 @@ pub async fn verify(face: &mut Face, args: Verify) -> Ran {
     if face.out.is_json() {
         face.out.document(&make::verified(&report))?;
     } else if report.ok() {
-        let (size, _) = face.app.sizes();
-        let line = format!(
-            "intact: {} checked in {} ({})",
-            counted(report.checked, "row"),
-            visible(&db),
-            bytes(size)
-        );
+        let line = format!("intact: {} checked in {}", counted(report.checked, "row"), visible(&db));
         face.out.line(styled(GOOD, &line))?;
     } else {
         for fault in &report.faults {

@@ -112,7 +112,11 @@ fn another_language_names_what_was_changed() {
             "UPDATE content SET body = CAST(x'22ff22' AS TEXT) WHERE id = 1",
             "größe/x/numbers version 1",
         ),
-        ("DELETE FROM content WHERE body LIKE '%fell%'", "its text is gone"),
+        ("DELETE FROM content WHERE body LIKE '%fell%'", "its text is not there"),
+        (
+            "UPDATE content SET nonce = x'', body = '' WHERE body LIKE '%fell%'",
+            "no entry says that it was purged",
+        ),
         (
             "INSERT INTO content (nonce, body) VALUES (zeroblob(16), 'null')",
             "nothing refers to it",
@@ -168,6 +172,7 @@ fn another_language_names_what_was_changed() {
             "ledger_update",
             "ledger_delete",
             "content_update",
+            "content_delete",
         ] {
             sql.execute_batch(&format!("DROP TRIGGER {trigger}")).unwrap();
         }

@@ -216,15 +216,12 @@ fn a_ref_to_a_purged_value_says_so() {
     scout.remember("app", "token", json!("taken away later"));
     scout.remember("app", "plan", json!("kept"));
     scout.hand_off("two", json!({}));
-    // What a purge leaves of a value: its row without the text, and an entry that says who did it and why.
-    place
-        .sql()
-        .execute_batch(
-            "DELETE FROM content WHERE body LIKE '%taken away%';
-             INSERT INTO ledger SELECT project_id, seq + 100, at, 'warden', NULL, 'purged', subject,
-                 '{\"why\":\"secret\"}', digest, hash FROM ledger WHERE kind = 'remembered' ORDER BY seq LIMIT 1;",
-        )
-        .expect("a purge by hand");
+    let purged = place
+        .start()
+        .agent("warden")
+        .args(&["purge", "--containing", "taken away", "--why", "secret", "--yes"])
+        .run();
+    assert_eq!(purged.code, Some(0), "{purged:?}");
     let mut codex = place.agent("codex");
     let answer = resume(&mut codex);
     assert_eq!(answer["refs"][0]["status"], "purged", "{answer}");

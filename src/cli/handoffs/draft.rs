@@ -1,12 +1,11 @@
 //! A packet to write: from flags, from a file (JSON, or Markdown under headings), from standard input, or from an editor.
 
-use std::io::Write as _;
-use std::path::Path;
+mod editor;
 
 use clap::Args;
 use serde::Deserialize;
 
-use crate::cli::output::{CliError, is_attended, named, plain, text_of};
+use crate::cli::output::{CliError, is_attended, named, text_of};
 use crate::cli::refs::{RefInput, refs, short};
 use crate::domain::handoff::place::Cwd;
 use crate::domain::handoff::{HandoffId, NewHandoff, Texts};
@@ -83,7 +82,7 @@ pub fn packet(args: Draft) -> Result<Option<NewHandoff>, CliError> {
     let nothing_said = args.title.is_none() && args.summary.is_none();
     let written = match &args.file {
         Some(file) => read(&text_of(file)?, &named(file))?,
-        None if args.edit || (nothing_said && is_attended()) => match edited(&args)? {
+        None if args.edit || (nothing_said && is_attended()) => match editor::edited(&args)? {
             // What the flags said stands in the draft, and may have been changed there.
             Some(written) => return checked(written).map(Some).map_err(CliError::from),
             None => return Ok(None),
@@ -251,132 +250,9 @@ fn entries(body: &str) -> Vec<String> {
     entries
 }
 
-/// The draft that the editor gets.
-fn template(args: &Draft) -> String {
-    let list = |entries: &[String]| match entries {
-        [] => "- \n".to_owned(),
-        entries => entries
-            .iter()
-            .map(|entry| format!("- {}\n", entry.replace('\n', "\n  ")))
-            .collect(),
-    };
-    format!(
-        "# {title}\n<!-- One line that says what this is about. Save and close to write the packet; leave the draft as it is to \
-         write nothing. -->\n\n## Summary\n<!-- What was done and where things stand. -->\n{summary}\n\n## Next steps\n{next}\n\
-         ## Open questions\n{open}\n## Files touched\n{files}\n## Refs\n<!-- SCOPE:KEY or SCOPE:KEY@VERSION, one a line. \
-         Nothing: what this agent wrote since its last packet. -->\n{refs}\n## For\n<!-- The agent it is for. Nothing: anyone. \
-         -->\n{to}\n",
-        title = args.title.as_deref().unwrap_or_default(),
-        summary = args.summary.as_deref().unwrap_or_default(),
-        next = list(&args.next_steps),
-        open = list(&args.open_questions),
-        files = list(&args.files_touched),
-        refs = list(&args.refs),
-        to = args.to_agent.as_deref().unwrap_or_default(),
-    )
-}
-
-/// Lets a person write the packet; none when the draft came back as it was.
-fn edited(args: &Draft) -> Result<Option<Written>, CliError> {
-    let template = template(args);
-    let file = std::env::temp_dir().join(format!("handoff-{}-{}.md", std::process::id(), random()));
-    let failed = |what: &str, error: &std::io::Error| {
-        CliError::File(format!(
-            "the draft {} could not be {what}: {}",
-            file.display(),
-            plain(error)
-        ))
-    };
-    private(&file)
-        .and_then(|mut made| made.write_all(template.as_bytes()))
-        .map_err(|error| failed("written", &error))?;
-    let kept = |why: String| CliError::File(format!("{why}; your draft is kept in {}", file.display()));
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
-        let editor = std::env::var(name).ok()?;
-        (!editor.trim().is_empty()).then_some(editor)
-    });
-    let editor = editor.unwrap_or_else(|| {
-        if cfg!(windows) {
-            "notepad".to_owned()
-        } else {
-            "vi".to_owned()
-        }
-    });
-    match command(&editor, &file).status() {
-        Ok(status) if status.success() => {}
-        Ok(_) => return Err(kept(format!("the editor `{editor}` ended with an error"))),
-        Err(error) => {
-            return Err(kept(format!(
-                "the editor `{editor}` could not be started: {}",
-                plain(&error)
-            )));
-        }
-    }
-    let text = std::fs::read_to_string(&file).map_err(|error| failed("read", &error))?;
-    let written = if text == template || text.trim().is_empty() {
-        None
-    } else {
-        let mut written = markdown(&text).map_err(|invalid| kept(invalid.to_string()))?;
-        // What has no place in the draft comes from the flags.
-        written.supersedes = args.supersedes.clone();
-        written.expires_in = args.expires_in.clone();
-        written.shared = Some(args.shared);
-        written.cwd = args.cwd.clone();
-        checked_again(&written).map_err(|invalid| kept(invalid.to_string()))?;
-        Some(written)
-    };
-    let _ = std::fs::remove_file(&file);
-    Ok(written)
-}
-
-/// Whether the texts of a draft can be taken, so that it is kept where they cannot.
-fn checked_again(written: &Written) -> Result<(), Invalid> {
-    let list = |entries: &Option<Vec<String>>| entries.clone().unwrap_or_default();
-    let title = written.title.as_deref().unwrap_or_default();
-    let summary = written.summary.as_deref().unwrap_or_default();
-    Texts::new(
-        title,
-        summary,
-        list(&written.next_steps),
-        list(&written.open_questions),
-        list(&written.files_touched),
-    )
-    .map(drop)
-}
-
-/// An editor may be a command with arguments: the shell takes it apart.
-#[cfg(unix)]
-fn command(editor: &str, file: &Path) -> std::process::Command {
-    let mut command = std::process::Command::new("sh");
-    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file);
-    command
-}
-
-#[cfg(not(unix))]
-fn command(editor: &str, file: &Path) -> std::process::Command {
-    let mut words = editor.split_whitespace();
-    let mut command = std::process::Command::new(words.next().unwrap_or("notepad"));
-    command.args(words).arg(file);
-    command
-}
-
-/// A new file that its user alone can read.
-fn private(file: &Path) -> std::io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
-}
-
-fn random() -> String {
-    let mut bytes = [0; 8];
-    let _ = getrandom::fill(&mut bytes);
-    format!("{:016x}", u64::from_be_bytes(bytes))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::editor::template;
     use super::*;
 
     #[test]
