@@ -90,8 +90,10 @@ pub async fn serve(
     };
     tokio::pin!(session);
     tokio::select! {
-        outcome = &mut session => return outcome,
+        // The way to be told to end is there before the first answer goes out.
+        biased;
         () = shutdown => stopper.stop(),
+        outcome = &mut session => return outcome,
         _ = ended.wait_for(|ended| *ended) => {}
     }
     tokio::time::timeout(GRACE, session).await.unwrap_or_else(|_| {
