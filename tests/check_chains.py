@@ -309,6 +309,7 @@ class Project:
                 body[name] = row[name]
             body["confidence"] = row["base_confidence"]
             body["meta"] = None if row["meta"] is None else parsed(row["meta"], place, "meta")
+            expect(row["meta"] is None or canonical(body["meta"]) == row["meta"], place, "its meta is not canonical")
             expect(body_hash(body) == row["hash"], place, "its hash does not fit")
             entry = self.vouching(row, "remembered", place)
             fits = (entry["subject"], entry["digest"], entry["detail"]) == (subject, row["hash"], {})

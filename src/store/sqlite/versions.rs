@@ -164,20 +164,25 @@ pub fn written_by(conn: &Connection, actor: &Actor) -> Result<Vec<(Address, u64)
     };
     let sql = match &actor.session {
         Some(_) => {
-            "SELECT subject FROM ledger WHERE project_id = ?1 AND agent = ?2 AND session = ?3 AND kind = 'remembered'
-             ORDER BY seq"
+            "SELECT subject FROM ledger WHERE project_id = ?1 AND agent IN (SELECT value FROM json_each(?2))
+                AND session = ?3 AND kind = 'remembered' ORDER BY seq"
         }
         None => {
-            "SELECT subject FROM ledger WHERE project_id = ?1 AND agent = ?2 AND kind = 'remembered' AND ?3 IS NULL
-                AND seq > coalesce((SELECT max(seq) FROM handoff WHERE project_id = ?1 AND fold(from_agent) = fold(?2)), 0)
+            "SELECT subject FROM ledger WHERE project_id = ?1 AND agent IN (SELECT value FROM json_each(?2))
+                AND kind = 'remembered' AND ?3 IS NULL AND seq > coalesce(
+                    (SELECT max(seq) FROM handoff WHERE project_id = ?1
+                        AND from_agent IN (SELECT value FROM json_each(?2))), 0)
              ORDER BY seq"
         }
     };
+    // The same agent may have gone by its name in capitals.
+    let folded = actor.agent.folded();
+    let mut names = super::ledger::agents(conn, row.id)?;
+    names.retain(|name| crate::domain::name::fold(name) == folded);
+    let names = serde_json::to_string(&names).unwrap_or_default();
     let session = actor.session.as_ref().map(Session::as_str);
     let mut statement = conn.prepare_cached(sql)?;
-    let rows = statement.query_map(params![row.id, actor.agent.as_str(), session], |row| {
-        row.get::<_, String>(0)
-    })?;
+    let rows = statement.query_map(params![row.id, names, session], |row| row.get::<_, String>(0))?;
     let mut newest: Vec<(Address, u64)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for subject in rows {
