@@ -173,7 +173,8 @@ impl Start {
         self
     }
 
-    fn command(&self) -> Command {
+    /// The process as it will be started; its three streams are the caller's to set.
+    pub fn command(&self) -> Command {
         let mut words = self.wrapper.clone();
         words.push(BINARY.into());
         words.extend(self.args.iter().cloned());
@@ -225,7 +226,8 @@ impl Start {
     }
 }
 
-fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+/// Reads to the end on a thread of its own.
+pub fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = from.read_to_end(&mut bytes);
@@ -233,7 +235,8 @@ fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-fn wait(child: &mut Child, within: Duration) -> Option<ExitStatus> {
+/// Waits for the end of a process; none when it does not come in time.
+pub fn wait(child: &mut Child, within: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + within;
     loop {
         if let Some(status) = child.try_wait().expect("the child can be waited for") {
@@ -650,8 +653,9 @@ pub fn answer_of(reply: &Value) -> Result<Value, Refusal> {
     Ok(told)
 }
 
+/// Asserts that nothing of an answer but a stored value is null.
 #[track_caller]
-fn no_null(answer: &Value, path: &str) {
+pub fn no_null(answer: &Value, path: &str) {
     match answer {
         Value::Null => panic!("`{path}` is null; absent means absent"),
         Value::Array(items) => items.iter().for_each(|item| no_null(item, path)),
