@@ -1,6 +1,8 @@
 //! Everything that is tested from outside, through the real executable.
 
 mod arguments;
+mod cli;
+mod cli_memory;
 mod concurrency;
 mod demo;
 mod faces;
