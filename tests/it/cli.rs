@@ -415,7 +415,8 @@ fn settings_stand_before_and_after_the_subcommand_and_go_before_the_environment(
         let packet = &document(&shell.run(&args).stdout)["packet"];
         let said = ["from_agent", "from_session", "owner", "workspace", "project", "title"].map(|name| &packet[name]);
         assert_eq!(said, ["flag", "run", "ann", "w", "p", title], "{packet}");
-        assert_ne!(packet["expires_at"], json!(null));
+        let at = |name: &str| -> jiff::Timestamp { packet[name].as_str().expect("a time").parse().expect("a time") };
+        assert_eq!(at("expires_at").duration_since(at("created_at")).as_mins(), 60);
     }
     assert!(
         !place.db().exists(),

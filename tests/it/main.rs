@@ -3,6 +3,7 @@
 mod arguments;
 mod cli;
 mod cli_memory;
+mod cli_output;
 mod concurrency;
 mod demo;
 mod faces;
