@@ -58,6 +58,11 @@ impl Place {
         self.path().join("work")
     }
 
+    /// Where a process keeps what is its user's, unless a test says otherwise.
+    pub fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+
     /// The database that every server here uses unless a test says otherwise.
     pub fn db(&self) -> PathBuf {
         self.path().join("memory.db")
@@ -67,7 +72,7 @@ impl Place {
     pub fn start(&self) -> Start {
         let env = [
             ("HOME", self.home()),
-            ("XDG_DATA_HOME", self.path().join("data")),
+            ("XDG_DATA_HOME", self.data()),
             ("MEMORY_DB", self.db()),
         ];
         Start {

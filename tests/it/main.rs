@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cli;
+mod cli_drafts;
 mod cli_memory;
 mod cli_output;
 mod concurrency;
