@@ -200,7 +200,7 @@ fn the_ledger_is_followed() {
                 .map_while(Result::ok)
                 .try_for_each(|line| heard.send(line))
         });
-        let mut hear = |word: &str| loop {
+        let hear = |word: &str| loop {
             let line = lines
                 .recv_timeout(PATIENCE)
                 .unwrap_or_else(|_| panic!("{word} was never told"));

@@ -3,8 +3,10 @@
 mod arguments;
 mod cli;
 mod cli_drafts;
+mod cli_handoffs;
 mod cli_memory;
 mod cli_output;
+mod cli_queue;
 mod concurrency;
 mod demo;
 mod faces;
