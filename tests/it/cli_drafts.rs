@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -332,7 +332,7 @@ fn a_packet_is_written_in_an_editor() {
     }
     let mode = fs::read_to_string(desk.place.path().join("seen.mode")).expect("its mode");
     assert!(mode.starts_with("-rw-------"), "{mode}");
-    assert_eq!(desk.drafts(), [PathBuf::new(); 0], "a draft that was taken is gone");
+    assert!(desk.drafts().is_empty(), "a draft that was taken is gone");
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn a_draft_that_comes_back_as_it_was_writes_nothing() {
             assert!(ran.stderr.contains("nothing was written"), "{script}: {ran:?}");
         }
     }
-    assert_eq!(desk.drafts(), [PathBuf::new(); 0]);
+    assert!(desk.drafts().is_empty());
     assert_eq!(desk.packets(), 0);
 }
 
@@ -404,5 +404,5 @@ fn a_person_who_says_nothing_gets_the_editor_and_visual_goes_first() {
     let ran = shell.run(&["handoffs", "create"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("title"), "{ran:?}");
-    assert_eq!(desk.drafts(), [Path::new(""); 0]);
+    assert!(desk.drafts().is_empty());
 }

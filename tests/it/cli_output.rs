@@ -467,7 +467,7 @@ fn a_client_that_starts_it_without_a_subcommand_is_served() {
     let place = Place::new();
     let mut server = place.start().agent("codex").serve();
     assert_eq!(server.stats()["agent"], "codex");
-    assert_eq!(server.finish(), [json!(0); 0]);
+    assert!(server.finish().is_empty());
     // Flags alone are no subcommand either.
     let mut server = place.start().args(&["--agent", "flagged"]).serve();
     assert_eq!(server.stats()["agent"], "flagged");

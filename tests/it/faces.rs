@@ -17,6 +17,9 @@ enum Face {
     Cli,
 }
 
+/// The faces that are compared with the first one.
+const OTHERS: [Face; 1] = [Face::Cli];
+
 /// Who acts: agent, session and owner (`-`: nobody's).
 type Who = (&'static str, &'static str, &'static str);
 
@@ -431,7 +434,7 @@ fn faces_agree() {
         "the scenario does what it is to: {}",
         answers.join("\n")
     );
-    for face in [Face::Cli] {
+    for face in OTHERS {
         let (others, read, written) = run(face);
         same("answers", face, &answers, &others);
         same("what is read afterwards", face, &afterwards, &read);

@@ -281,7 +281,9 @@ pub struct Server {
 }
 
 impl Server {
-    fn over(mut child: Child) -> Self {
+    /// A server over a process whose standard input and output are pipes; what it says on standard error is heard where
+    /// that is a pipe, too.
+    pub fn over(mut child: Child) -> Self {
         let mut pipe = child.stdin.take().expect("stdin");
         let (stdin, outgoing) = channel::<Vec<u8>>();
         // A thread of its own writes, so that a server that stops reading cannot hang a test.
@@ -303,18 +305,19 @@ impl Server {
                 }
             }
         });
-        let mut errors = child.stderr.take().expect("stderr");
         let stderr = Arc::new(Mutex::new(String::new()));
-        let heard = Arc::clone(&stderr);
-        std::thread::spawn(move || {
-            let mut chunk = [0; 4096];
-            while let Ok(n @ 1..) = errors.read(&mut chunk) {
-                heard
-                    .lock()
-                    .expect("stderr")
-                    .push_str(&String::from_utf8_lossy(&chunk[..n]));
-            }
-        });
+        if let Some(mut errors) = child.stderr.take() {
+            let heard = Arc::clone(&stderr);
+            std::thread::spawn(move || {
+                let mut chunk = [0; 4096];
+                while let Ok(n @ 1..) = errors.read(&mut chunk) {
+                    heard
+                        .lock()
+                        .expect("stderr")
+                        .push_str(&String::from_utf8_lossy(&chunk[..n]));
+                }
+            });
+        }
         Self {
             child,
             stdin: Some(stdin),
