@@ -58,6 +58,11 @@ impl Place {
         self.path().join("work")
     }
 
+    /// Where a process keeps what is its user's, unless a test says otherwise.
+    pub fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+
     /// The database that every server here uses unless a test says otherwise.
     pub fn db(&self) -> PathBuf {
         self.path().join("memory.db")
@@ -67,7 +72,7 @@ impl Place {
     pub fn start(&self) -> Start {
         let env = [
             ("HOME", self.home()),
-            ("XDG_DATA_HOME", self.path().join("data")),
+            ("XDG_DATA_HOME", self.data()),
             ("MEMORY_DB", self.db()),
         ];
         Start {
@@ -173,7 +178,8 @@ impl Start {
         self
     }
 
-    fn command(&self) -> Command {
+    /// The process as it will be started; its three streams are the caller's to set.
+    pub fn command(&self) -> Command {
         let mut words = self.wrapper.clone();
         words.push(BINARY.into());
         words.extend(self.args.iter().cloned());
@@ -225,7 +231,8 @@ impl Start {
     }
 }
 
-fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+/// Reads to the end on a thread of its own.
+pub fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = from.read_to_end(&mut bytes);
@@ -233,7 +240,8 @@ fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-fn wait(child: &mut Child, within: Duration) -> Option<ExitStatus> {
+/// Waits for the end of a process; none when it does not come in time.
+pub fn wait(child: &mut Child, within: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + within;
     loop {
         if let Some(status) = child.try_wait().expect("the child can be waited for") {
@@ -273,7 +281,9 @@ pub struct Server {
 }
 
 impl Server {
-    fn over(mut child: Child) -> Self {
+    /// A server over a process whose standard input and output are pipes; what it says on standard error is heard where
+    /// that is a pipe, too.
+    pub fn over(mut child: Child) -> Self {
         let mut pipe = child.stdin.take().expect("stdin");
         let (stdin, outgoing) = channel::<Vec<u8>>();
         // A thread of its own writes, so that a server that stops reading cannot hang a test.
@@ -295,18 +305,19 @@ impl Server {
                 }
             }
         });
-        let mut errors = child.stderr.take().expect("stderr");
         let stderr = Arc::new(Mutex::new(String::new()));
-        let heard = Arc::clone(&stderr);
-        std::thread::spawn(move || {
-            let mut chunk = [0; 4096];
-            while let Ok(n @ 1..) = errors.read(&mut chunk) {
-                heard
-                    .lock()
-                    .expect("stderr")
-                    .push_str(&String::from_utf8_lossy(&chunk[..n]));
-            }
-        });
+        if let Some(mut errors) = child.stderr.take() {
+            let heard = Arc::clone(&stderr);
+            std::thread::spawn(move || {
+                let mut chunk = [0; 4096];
+                while let Ok(n @ 1..) = errors.read(&mut chunk) {
+                    heard
+                        .lock()
+                        .expect("stderr")
+                        .push_str(&String::from_utf8_lossy(&chunk[..n]));
+                }
+            });
+        }
         Self {
             child,
             stdin: Some(stdin),
@@ -650,13 +661,17 @@ pub fn answer_of(reply: &Value) -> Result<Value, Refusal> {
     Ok(told)
 }
 
+/// Asserts that nothing of an answer is null but what is stored so: a value, or the detail of a ledger entry.
 #[track_caller]
-fn no_null(answer: &Value, path: &str) {
+pub fn no_null(answer: &Value, path: &str) {
     match answer {
         Value::Null => panic!("`{path}` is null; absent means absent"),
         Value::Array(items) => items.iter().for_each(|item| no_null(item, path)),
         Value::Object(fields) => {
-            for (name, field) in fields.iter().filter(|(name, _)| *name != "value") {
+            for (name, field) in fields
+                .iter()
+                .filter(|(name, _)| !["value", "detail"].contains(&name.as_str()))
+            {
                 no_null(field, &format!("{path}.{name}"));
             }
         }

@@ -1,0 +1,460 @@
+//! The faces agree: one scenario through each of them, every file of its own, gives the same answers and the same rows.
+//!
+//! A step names what is done in the words of the tools. A face is one arm of [`Run::act`].
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Place, Refusal, Server};
+use crate::masked::Masks;
+use crate::shell::{Shell, document, refusal};
+
+/// A way in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    Mcp,
+    Cli,
+}
+
+/// The faces that are compared with the first one.
+const OTHERS: [Face; 1] = [Face::Cli];
+
+/// Who acts: agent, session and owner (`-`: nobody's).
+type Who = (&'static str, &'static str, &'static str);
+
+const SCOUT: Who = ("scout", "scout-1", "-");
+const CODEX: Who = ("codex", "codex-1", "-");
+const CODEX_AGAIN: Who = ("codex", "codex-2", "-");
+const ANN: Who = ("claude", "ann-1", "ann");
+const BOB: Who = ("claude", "bob-1", "bob");
+
+/// What can be done through every face. Its arguments are those of the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Remember,
+    Recall,
+    History,
+    Handoff,
+    Resume,
+    RecordOutcome,
+    /// Gives a claimed packet back; a tool has no verb of its own for it.
+    Release,
+    /// Takes an open packet back; likewise.
+    Cancel,
+    Stats,
+    /// Ends open packets before their time. Only people do that, at a shell: this step runs there, whatever the face.
+    Expire,
+    /// Opens a packet again that its time has ended; likewise.
+    Reopen,
+}
+
+/// One step; `name` is how later steps call the packet that it wrote, as `$name`.
+struct Step {
+    who: Who,
+    verb: Verb,
+    arguments: Value,
+    name: &'static str,
+}
+
+fn step(who: Who, verb: Verb, arguments: Value) -> Step {
+    Step {
+        who,
+        verb,
+        arguments,
+        name: "",
+    }
+}
+
+fn packet(name: &'static str, who: Who, arguments: Value) -> Step {
+    Step {
+        name,
+        ..step(who, Verb::Handoff, arguments)
+    }
+}
+
+/// One run of the scenario through one face.
+struct Run {
+    face: Face,
+    place: Place,
+    masks: Masks,
+    servers: HashMap<Who, Server>,
+    packets: HashMap<&'static str, String>,
+}
+
+impl Run {
+    fn of(face: Face) -> Self {
+        let place = Place::new();
+        Self {
+            face,
+            masks: Masks::of(&place),
+            place,
+            servers: HashMap::new(),
+            packets: HashMap::new(),
+        }
+    }
+
+    /// Runs all of it; gives a line for each answer, masked.
+    fn all(&mut self, steps: &[Step]) -> Vec<String> {
+        steps.iter().map(|step| self.one(step)).collect()
+    }
+
+    fn one(&mut self, step: &Step) -> String {
+        let mut arguments = step.arguments.to_string();
+        for (name, id) in &self.packets {
+            arguments = arguments.replace(&format!("\"${name}\""), &format!("\"{id}\""));
+        }
+        let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
+        let answer = match self.act(step.who, step.verb, &arguments) {
+            Ok(answer) => {
+                if !step.name.is_empty() {
+                    let id = answer["packet"]["id"].as_str().expect("a packet's id");
+                    self.packets.insert(step.name, id.to_owned());
+                }
+                answer
+            }
+            Err(Refusal { code, message, hint }) => json!({"error": [code, message, hint]}),
+        };
+        let masked = self.masks.json(&answer);
+        format!("{} {:?} {}: {masked}", step.who.1, step.verb, step.arguments)
+    }
+
+    fn act(&mut self, who: Who, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
+        if self.face == Face::Cli || matches!(verb, Verb::Expire | Verb::Reopen) {
+            return by_command(&shell(&self.place, who), verb, arguments);
+        }
+        let place = &self.place;
+        let server = self.servers.entry(who).or_insert_with(|| {
+            let mut start = place.start().agent(who.0).env("SESSION_ID", who.1);
+            if who.2 != "-" {
+                start = start.env("MEMORY_OWNER", who.2);
+            }
+            start.serve()
+        });
+        by_tool(server, verb, arguments)
+    }
+
+    /// What a person who reads the file afterwards is shown, masked.
+    fn afterwards(&mut self) -> Vec<String> {
+        let reader = shell(&self.place, SCOUT);
+        let mut told = vec![
+            reader.json(&["handoffs", "list", "--all", "--owners", "any"]),
+            reader.json(&["handoffs", "list", "--all"]),
+            reader.json(&["verify"]),
+        ];
+        for who in [SCOUT, ANN] {
+            let log = shell(&self.place, who).says(&["log", "--since", "0", "--json"]);
+            told.extend(log.lines().map(|line| document(&format!("{line}\n"))));
+        }
+        let mut named: Vec<_> = self.packets.clone().into_iter().collect();
+        named.sort();
+        told.extend(
+            named
+                .iter()
+                .map(|(_, id)| reader.json(&["handoffs", "show", id, "--owners", "any"])),
+        );
+        told.iter().map(|answer| self.masks.json(answer).to_string()).collect()
+    }
+}
+
+fn shell(place: &Place, who: Who) -> Shell {
+    let shell = Shell::of(place, who.0).env("SESSION_ID", who.1);
+    if who.2 == "-" {
+        shell
+    } else {
+        shell.env("MEMORY_OWNER", who.2)
+    }
+}
+
+/// A step as a client of the tools does it.
+fn by_tool(server: &mut Server, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
+    let with_outcome = |outcome: &str| {
+        let mut arguments = arguments.clone();
+        arguments["outcome"] = json!(outcome);
+        arguments
+    };
+    match verb {
+        Verb::Remember => server.attempt("remember", arguments.clone()),
+        Verb::Recall => server.attempt("recall", arguments.clone()),
+        Verb::History => server.attempt("history", arguments.clone()),
+        Verb::Handoff => server.attempt("handoff", arguments.clone()),
+        Verb::Resume => server.attempt("resume", arguments.clone()),
+        Verb::RecordOutcome => server.attempt("record_outcome", arguments.clone()),
+        Verb::Release => server.attempt("record_outcome", with_outcome("released")),
+        Verb::Cancel => server.attempt("record_outcome", with_outcome("abandoned")),
+        Verb::Stats => server.attempt("memory_stats", arguments.clone()),
+        Verb::Expire | Verb::Reopen => unreachable!("there is no such tool"),
+    }
+}
+
+/// A step as a program at a shell does it.
+fn by_command(shell: &Shell, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
+    let mut arguments = arguments.clone();
+    let id = arguments["handoff_id"].as_str().map(str::to_owned);
+    let mut words: Vec<String> = match (verb, &id) {
+        (Verb::Remember, _) => vec!["remember".into()],
+        (Verb::Recall, _) => vec!["recall".into()],
+        (Verb::History, _) => vec!["history".into()],
+        (Verb::Handoff, _) => vec!["handoffs".into(), "create".into()],
+        (Verb::Resume, Some(id)) if arguments["peek"] != true => vec!["handoffs".into(), "accept".into(), id.clone()],
+        (Verb::Resume, _) => vec!["resume".into()],
+        (Verb::RecordOutcome, _) => vec!["record_outcome".into()],
+        (Verb::Release, Some(id)) => vec!["handoffs".into(), "release".into(), id.clone()],
+        (Verb::Cancel, Some(id)) => vec!["handoffs".into(), "cancel".into(), id.clone()],
+        (Verb::Reopen, Some(id)) => vec!["handoffs".into(), "reopen".into(), id.clone()],
+        (Verb::Release | Verb::Cancel | Verb::Reopen, None) => panic!("{verb:?} of no packet"),
+        (Verb::Stats, _) => vec!["memory_stats".into()],
+        (Verb::Expire, _) => vec!["handoffs".into(), "expire".into()],
+    };
+    let fields = arguments.as_object_mut().expect("arguments");
+    if id.is_some_and(|id| words.contains(&id)) {
+        fields.remove("handoff_id");
+    }
+    for (name, field) in fields {
+        words.extend(flags(name, field));
+    }
+    words.push("--json".into());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ran = shell.run(&words);
+    match ran.code {
+        Some(0) => {
+            assert_eq!(ran.stderr, "", "{words:?}");
+            Ok(document(&ran.stdout))
+        }
+        Some(exit @ (1 | 2)) => Err(refusal(&ran, exit)),
+        _ => panic!("{words:?}: {ran:?}"),
+    }
+}
+
+/// An argument as flags: a list is repeated, `true` is the flag alone, and JSON is JSON text.
+fn flags(name: &str, field: &Value) -> Vec<String> {
+    let flag = format!("--{}", name.replace('_', "-"));
+    match field {
+        _ if name == "value" || name == "refs" => vec![flag, field.to_string()],
+        Value::Array(items) => {
+            let each = |item: &Value| [flag.clone(), item.as_str().expect("a text").to_owned()];
+            items.iter().flat_map(each).collect()
+        }
+        Value::Bool(true) => vec![flag],
+        Value::Bool(false) => Vec::new(),
+        Value::String(text) => vec![flag, text.clone()],
+        number => vec![flag, number.to_string()],
+    }
+}
+
+/// Everything that can happen to a packet, with what it pins.
+fn scenario() -> Vec<Step> {
+    use Verb::{Cancel, Expire, Handoff, History, Recall, RecordOutcome, Release, Remember, Reopen, Resume, Stats};
+    let rate = json!({"scope": "app/billing", "key": "rate"});
+    let rates = |version: u64| json!([{"scope": "app/billing", "key": "rate", "version": version}]);
+    vec![
+        // What is there before anything is.
+        step(SCOUT, Recall, json!({"query": "rate"})),
+        step(SCOUT, Recall, rate.clone()),
+        step(SCOUT, History, rate.clone()),
+        step(SCOUT, Resume, json!({"peek": true})),
+        step(SCOUT, Stats, json!({})),
+        // Records and their versions.
+        step(
+            SCOUT,
+            Remember,
+            json!({"scope": "app/billing", "key": "rate", "value": {"b": 1.0, "a": "007"}, "tags": ["billing", " Größe "]}),
+        ),
+        step(
+            SCOUT,
+            Remember,
+            json!({"scope": "app/billing", "key": "rate", "value": {"b": 1.0, "a": "007"}, "tags": ["billing", "Größe"]}),
+        ),
+        step(
+            SCOUT,
+            Remember,
+            json!({"scope": "app", "key": "note", "value": "line\none", "confidence": 0.8, "expected_version": 0}),
+        ),
+        step(
+            CODEX,
+            Remember,
+            json!({"scope": "app", "key": "note", "value": null, "expected_version": 5}),
+        ),
+        step(CODEX, Remember, json!({"scope": "a\tb", "key": "k", "value": 1})),
+        // Create, look, accept, give back, accept again, close.
+        packet(
+            "first",
+            SCOUT,
+            json!({"title": "Rates", "summary": "half done", "next_steps": ["write it", "test it"], "open_questions": ["why?"],
+                   "files_touched": ["src/rate.rs"], "to_agent": "codex", "expires_in": "7d"}),
+        ),
+        step(
+            SCOUT,
+            Handoff,
+            json!({"title": "Rates", "summary": "half done", "next_steps": ["write it", "test it"], "open_questions": ["why?"],
+                   "files_touched": ["src/rate.rs"], "to_agent": "codex", "expires_in": "7d"}),
+        ),
+        step(SCOUT, Resume, json!({"peek": true})),
+        step(CODEX, Resume, json!({"peek": true})),
+        step(CODEX, Resume, json!({"peek": true, "handoff_id": "$first"})),
+        step(CODEX, Stats, json!({})),
+        // A version that is pinned is superseded meanwhile, by another who had not read it.
+        step(
+            ANN,
+            Remember,
+            json!({"scope": "app/billing", "key": "rate", "value": [2], "tags": ["billing"]}),
+        ),
+        step(CODEX, Resume, json!({})),
+        step(BOB, Resume, json!({"handoff_id": "$first"})),
+        step(BOB, Release, json!({"handoff_id": "$first", "outcome_ref": "not mine"})),
+        step(
+            SCOUT,
+            RecordOutcome,
+            json!({"outcome": "abandoned", "handoff_id": "$first", "outcome_ref": "too late"}),
+        ),
+        step(
+            CODEX,
+            Release,
+            json!({"handoff_id": "$first", "outcome_ref": "run 1", "note": "out of time\n# not a heading"}),
+        ),
+        step(CODEX_AGAIN, Resume, json!({"handoff_id": "$first"})),
+        step(CODEX, Resume, json!({"handoff_id": "$first"})),
+        step(
+            CODEX,
+            RecordOutcome,
+            json!({"outcome": "success", "outcome_ref": "run 2", "handoff_id": "$first", "note": "it worked"}),
+        ),
+        step(
+            CODEX,
+            RecordOutcome,
+            json!({"outcome": "success", "outcome_ref": "run 2", "handoff_id": "$first", "note": "it worked"}),
+        ),
+        step(
+            CODEX,
+            RecordOutcome,
+            json!({"outcome": "failure", "outcome_ref": "run 2", "refs": rates(1)}),
+        ),
+        step(
+            ANN,
+            RecordOutcome,
+            json!({"outcome": "Failure", "outcome_ref": "run 3", "refs": rates(2), "note": "it did not"}),
+        ),
+        step(
+            ANN,
+            RecordOutcome,
+            json!({"outcome": "failure", "outcome_ref": "run 3"}),
+        ),
+        // What the session that took it up writes goes on with it.
+        packet(
+            "second",
+            CODEX,
+            json!({"title": "The rest", "summary": "goes on", "refs": rates(2), "next_steps": ["go on"]}),
+        ),
+        step(SCOUT, Resume, json!({"handoff_id": "$first"})),
+        // Supersede, cancel, expire.
+        packet(
+            "third",
+            CODEX,
+            json!({"title": "The rest, again", "summary": "better", "refs": [], "supersedes": "$second", "to_agent": "coddex"}),
+        ),
+        step(
+            CODEX,
+            Handoff,
+            json!({"title": "The rest, again and again", "summary": "better", "supersedes": "$second"}),
+        ),
+        step(
+            CODEX,
+            Cancel,
+            json!({"handoff_id": "$third", "outcome_ref": "a mistake", "note": "never mind"}),
+        ),
+        packet(
+            "hers",
+            ANN,
+            json!({"title": "Hers", "summary": "private", "next_steps": ["x"], "cwd": "/src/elsewhere"}),
+        ),
+        packet(
+            "theirs",
+            ANN,
+            json!({"title": "Everyone's", "summary": "shared", "next_steps": ["x"], "shared": true, "expires_in": "0"}),
+        ),
+        step(BOB, Resume, json!({"handoff_id": "$hers"})),
+        step(BOB, Resume, json!({"peek": true})),
+        step(ANN, Expire, json!({"older_than": "0"})),
+        step(BOB, Resume, json!({"handoff_id": "$theirs"})),
+        step(ANN, Resume, json!({})),
+        step(BOB, Reopen, json!({"handoff_id": "$third"})),
+        step(BOB, Reopen, json!({"handoff_id": "$hers"})),
+        step(ANN, Reopen, json!({"handoff_id": "$hers", "expires_in": "1h"})),
+        step(ANN, Resume, json!({"cwd": "/src/elsewhere/below"})),
+        step(
+            ANN,
+            RecordOutcome,
+            json!({"outcome": "abandoned", "outcome_ref": "given up", "handoff_id": "$hers"}),
+        ),
+        // Reading it all back.
+        step(SCOUT, History, rate.clone()),
+        step(
+            SCOUT,
+            Recall,
+            json!({"scope": "app/billing", "key": "rate", "version": 1}),
+        ),
+        step(
+            SCOUT,
+            Recall,
+            json!({"scope": "app/billing", "key": "rate", "version": 9}),
+        ),
+        step(SCOUT, Recall, rate),
+        step(SCOUT, Recall, json!({"scope": "app", "limit": 1})),
+        step(
+            SCOUT,
+            Recall,
+            json!({"tag": "billing", "limit": 500, "min_confidence": 0.1}),
+        ),
+        step(SCOUT, Recall, json!({"query": "nothing of the kind", "scope": "app"})),
+        step(SCOUT, Recall, json!({"query": "007", "limit": 0})),
+        step(SCOUT, Stats, json!({"verify": true})),
+        step(ANN, Stats, json!({})),
+    ]
+}
+
+#[test]
+fn faces_agree() {
+    let steps = scenario();
+    let run = |face| {
+        let mut run = Run::of(face);
+        let answers = run.all(&steps);
+        // A server that ends has written all that it was asked to.
+        for (_, server) in run.servers.drain() {
+            server.finish();
+        }
+        (answers, run.afterwards(), run.masks.rows(&run.place))
+    };
+    let (answers, afterwards, rows) = run(Face::Mcp);
+    let refused = answers
+        .iter()
+        .filter(|answer| answer.contains(r#": {"error":["#))
+        .count();
+    assert!(
+        (8..steps.len() / 2).contains(&refused),
+        "the scenario does what it is to: {}",
+        answers.join("\n")
+    );
+    for face in OTHERS {
+        let (others, read, written) = run(face);
+        same("answers", face, &answers, &others);
+        same("what is read afterwards", face, &afterwards, &read);
+        same("rows", face, &rows, &written);
+    }
+}
+
+/// Fails with the lines that differ, each beside the other.
+#[track_caller]
+fn same(what: &str, face: Face, ours: &[String], theirs: &[String]) {
+    let mut differ = String::new();
+    for index in 0..ours.len().max(theirs.len()) {
+        let (one, other) = (ours.get(index), theirs.get(index));
+        if one != other {
+            differ += &format!("\n{:?}: {}\n{face:?}: {}\n", Face::Mcp, show(one), show(other));
+        }
+    }
+    assert!(differ.is_empty(), "{what} differ:{differ}");
+}
+
+fn show(line: Option<&String>) -> &str {
+    line.map_or("nothing", String::as_str)
+}
