@@ -14,6 +14,7 @@ mod purge;
 mod refs;
 mod shell;
 mod stats;
+mod words;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use clap::{Args, Parser, Subcommand};
 
 use self::handoffs::draft::Draft;
-use self::output::{CliError, Done, Out, Ran, is_attended, say, told};
+use self::output::{Done, Out, Ran, is_attended, say, told};
 use crate::app::{App, Caller};
 use crate::config::{Config, Flags, Surroundings};
 use crate::mcp;
@@ -150,6 +151,17 @@ struct Face {
     out: Out,
 }
 
+/// Reads the arguments.
+///
+/// # Errors
+/// Has told what is wrong with them, or what was asked about the program itself; gives the exit code.
+pub fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        let mut words = std::env::args_os().take_while(|word| word != "--");
+        output::of_arguments(&error, words.any(|word| word == "--json"))
+    })
+}
+
 /// Runs the program as its arguments say, and tells its exit code.
 pub fn run(cli: Cli) -> ExitCode {
     let json = cli.json;
@@ -164,7 +176,7 @@ pub fn run(cli: Cli) -> ExitCode {
         // A client's pipe is served; a person at a terminal would wait for ever.
         if is_attended() {
             return told(
-                shell::welcome(&config.db.display().to_string()).map(|()| Done::Well),
+                shell::welcome(&config.db.display().to_string(), json).map(|()| Done::Well),
                 json,
             )
             .into();
@@ -179,18 +191,10 @@ pub fn run(cli: Cli) -> ExitCode {
             out: Out::new(json),
         };
         let ran = dispatch(&mut face, command).await;
-        let ran = ran.and_then(|done| face.out.flush().map(|()| done).or_else(|error| shut(error, done)));
+        let ran = ran.and_then(|done| face.out.flush().map(|()| done));
         app.close().await;
         told(ran, json).into()
     })
-}
-
-/// A pipe that was closed does not hide what was found.
-fn shut(error: CliError, done: Done) -> Ran {
-    match &error {
-        CliError::Output(cause) if cause.kind() == std::io::ErrorKind::BrokenPipe => Ok(done),
-        _ => Err(error),
-    }
 }
 
 async fn dispatch(face: &mut Face, command: Command) -> Ran {

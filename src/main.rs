@@ -3,22 +3,27 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use handoff_memory::cli::{Cli, run};
+use handoff_memory::cli::{Cli, parse, run};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     // A client starts the program without arguments, and waits: there is nothing to parse then. Wrong arguments end with
-    // code 2 and a message of clap's on standard error.
+    // code 2 and a message on standard error.
     let cli = if std::env::args_os().len() == 1 {
         Cli::default()
     } else {
-        Cli::parse()
+        match parse() {
+            Ok(cli) => cli,
+            Err(code) => return code,
+        }
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // That nobody reads the log is no reason to stop: a failure to write it must not be told by a panic.
+        .log_internal_errors(false)
+        .with_target(false)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     run(cli)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{App, AppError, Caller, git, session};
 use crate::domain::handoff::listing::{Ended, Listing};
-use crate::domain::handoff::seen::{Handed, HandedOff, Peeked, Resolved, Resumed, Seen};
+use crate::domain::handoff::seen::{Handed, HandedOff, Listed, Peeked, Resolved, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
 use crate::domain::ledger::Told;
 use crate::domain::record::Stored;
@@ -80,11 +80,11 @@ impl App {
         Ok((resumed, warnings))
     }
 
-    /// One page of the packets that the caller may know of, and how many there are in all; claims nothing.
+    /// One page of the packets that the caller may know of; claims nothing.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub async fn handoffs(&self, caller: &Caller, wanted: Listing) -> Result<(Vec<Seen>, u64), AppError> {
+    pub async fn handoffs(&self, caller: &Caller, wanted: Listing) -> Result<Listed, AppError> {
         Ok(self.store.handoffs(self.actor(caller), wanted).await?)
     }
 

@@ -119,9 +119,10 @@ impl App {
         progress: impl Fn(u64, u64),
     ) -> Result<Exported, E> {
         let mut projects = self.projects().await?;
+        self.require()?;
         projects.retain(|project| only.is_none_or(|home| *home == project.home));
         let Some(first) = projects.first() else {
-            return Err(self.missing().into());
+            return Err(only.map_or_else(|| self.missing(), |home| self.no_project(home)).into());
         };
         let text =
             |one: &Line| serde_json::to_string(one).map_err(|_| AppError::internal("a line could not be written"));

@@ -6,7 +6,7 @@ use super::{App, AppError, Caller};
 use crate::domain::fault::Report;
 use crate::domain::ledger::{Checkpoint, Told};
 use crate::domain::record::Version;
-use crate::domain::{Address, Home};
+use crate::domain::{Address, Home, Refusal};
 use crate::store::StoreError;
 pub use crate::store::sqlite::Overview as Project;
 use crate::store::sqlite::Stats;
@@ -96,15 +96,27 @@ impl App {
         }
     }
 
+    /// That a project is not there.
+    pub fn no_project(&self, home: &Home) -> AppError {
+        let path = self.store.path().display();
+        Refusal::not_found(
+            format!(
+                "nothing was ever written to project {}/{} in {path}",
+                home.workspace, home.project
+            ),
+            "check the names; `handoff-memory checkpoint --all` shows every project",
+        )
+        .into()
+    }
+
     /// The checkpoint of the caller's project.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] when nothing was ever written there.
+    /// [`StoreError::Missing`] when there is no store, not found when there is no such project in it.
     pub async fn checkpoint(&self, caller: &Caller) -> Result<Checkpoint, AppError> {
+        self.require()?;
         let found = self.store.checkpoint(self.actor(caller)).await?;
-        Ok(found.ok_or_else(|| StoreError::Missing {
-            path: self.store.path().to_owned(),
-        })?)
+        found.ok_or_else(|| self.no_project(&caller.home))
     }
 
     /// How many bytes the database and its write-ahead log take.

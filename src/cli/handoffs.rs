@@ -14,8 +14,8 @@ use super::Face;
 use super::output::{Done, Ran, say, warn};
 use super::print::{FAINT, counted, of_state, styled, table, visible};
 use super::refs::refs;
+use super::words::{directory, given};
 use crate::domain::handoff::HandoffId;
-use crate::domain::handoff::place::Cwd;
 use crate::domain::outcome::{NewOutcome, Report};
 use crate::domain::{Invalid, OutcomeRef};
 use crate::wire::{self, make};
@@ -59,10 +59,10 @@ pub struct End {
     /// The packet's id
     id: String,
     /// The run, ticket or commit that this is about
-    #[arg(long, alias = "outcome_ref")]
+    #[arg(long, alias = "outcome_ref", allow_hyphen_values = true)]
     outcome_ref: Option<String>,
     /// What else there is to say, up to 16 KiB
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     note: Option<String>,
     /// Whoever holds it, wrote it or owns it
     #[arg(long)]
@@ -90,7 +90,7 @@ pub struct RecordOutcome {
     #[arg(long)]
     outcome: String,
     /// The run, ticket or commit that this is about
-    #[arg(long, alias = "outcome_ref")]
+    #[arg(long, alias = "outcome_ref", allow_hyphen_values = true)]
     outcome_ref: String,
     /// A version you acted on: SCOPE:KEY@VERSION or JSON; may be given more than once [default: those the packet pins]
     #[arg(long, alias = "ref", value_name = "REF")]
@@ -99,7 +99,7 @@ pub struct RecordOutcome {
     #[arg(long, alias = "handoff_id", value_name = "ID")]
     handoff_id: Option<String>,
     /// What else there is to say, up to 16 KiB
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     note: Option<String>,
 }
 
@@ -123,11 +123,22 @@ fn id(text: &str) -> Result<HandoffId, Invalid> {
 
 /// Writes a packet.
 pub async fn create(face: &mut Face, args: Draft) -> Ran {
-    let Some(new) = draft::packet(args)? else {
+    let Some((new, draft)) = draft::packet(args)? else {
         say("handoff-memory: the draft was left as it was; nothing was written");
         return Ok(Done::Refused);
     };
-    let (handed, warnings) = face.app.hand_off(&face.caller, new).await?;
+    let (handed, warnings) = match face.app.hand_off(&face.caller, new).await {
+        Ok(handed) => handed,
+        Err(error) => {
+            if let Some(draft) = &draft {
+                say(format!("handoff-memory: {}", draft.kept()));
+            }
+            return Err(error.into());
+        }
+    };
+    if let Some(draft) = draft {
+        draft.written();
+    }
     let answer = make::handed_off(&handed, &face.caller.home, warnings);
     if face.out.took(&answer)? {
         return Ok(Done::Well);
@@ -171,7 +182,7 @@ fn lines(face: &mut Face, packets: &[wire::Packet]) -> Result<(), super::output:
         (cells, of_state(&packet.state))
     });
     let width = face.out.width();
-    for line in table(&["ID", "AGE", "FROM → TO", "STATE", "TITLE"], rows.collect(), width) {
+    for line in table(&[".ID", ".AGE", "FROM → TO", ".STATE", "TITLE"], rows.collect(), width) {
         face.out.line(line)?;
     }
     Ok(())
@@ -183,9 +194,9 @@ pub async fn resume(face: &mut Face, args: Resume) -> Ran {
 }
 
 async fn take(face: &mut Face, wanted: Option<String>, peek: bool, cwd: Option<String>) -> Ran {
-    let wanted = wanted.map(|text| id(&text)).transpose()?;
-    if let Some(cwd) = cwd {
-        face.caller.cwd = Some(Cwd::new(&cwd)?);
+    let wanted = given(wanted).map(|text| id(&text)).transpose()?;
+    if let Some(cwd) = given(cwd) {
+        face.caller.cwd = Some(directory(&cwd)?);
     }
     let answer = if peek {
         let (peeked, warnings) = face.app.peek(&face.caller, wanted).await?;
@@ -215,7 +226,7 @@ async fn end(
     args: End,
     make: fn(HandoffId, Option<OutcomeRef>, Option<String>) -> Result<NewOutcome, Invalid>,
 ) -> Ran {
-    let run = args.outcome_ref.map(|text| OutcomeRef::new(&text)).transpose()?;
+    let run = given(args.outcome_ref).map(|text| OutcomeRef::new(&text)).transpose()?;
     face.caller.root |= args.force;
     report(face, make(id(&args.id)?, run, args.note)?).await
 }
@@ -226,7 +237,7 @@ pub async fn record_outcome(face: &mut Face, args: RecordOutcome) -> Ran {
         Report::parse(&args.outcome)?,
         OutcomeRef::new(&args.outcome_ref)?,
         refs(&args.refs)?,
-        args.handoff_id.map(|text| id(&text)).transpose()?,
+        given(args.handoff_id).map(|text| id(&text)).transpose()?,
         args.note,
     )?;
     report(face, new).await

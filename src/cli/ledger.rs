@@ -61,6 +61,9 @@ pub async fn log(face: &mut Face, args: Log) -> Ran {
     loop {
         let entries = face.app.entries(&face.caller, from, CHUNK).await?;
         for told in &entries {
+            if face.out.is_closed() {
+                return Ok(Done::Well);
+            }
             let one = make::entry(told);
             if face.out.is_json() {
                 face.out.document(&one)?;
@@ -71,7 +74,7 @@ pub async fn log(face: &mut Face, args: Log) -> Ran {
         }
         if entries.len() < CHUNK {
             face.out.flush()?;
-            if !args.follow {
+            if !args.follow || face.out.is_closed() {
                 return Ok(Done::Well);
             }
             tokio::time::sleep(LOOK).await;
@@ -109,22 +112,23 @@ pub async fn verify(face: &mut Face, args: Verify) -> Ran {
 
 /// Prints the checkpoint of the project, or of each.
 pub async fn checkpoint(face: &mut Face, args: Print) -> Ran {
-    let checkpoints: Vec<Checkpoint> = if args.all {
-        let projects = face.app.projects().await?;
-        projects.into_iter().map(|project| project.checkpoint).collect()
-    } else {
-        vec![face.app.checkpoint(&face.caller).await?]
-    };
-    for checkpoint in &checkpoints {
-        if face.out.is_json() {
-            face.out
-                .document(&serde_json::json!({ "checkpoint": checkpoint.to_string() }))?;
-        } else {
-            face.out.line(checkpoint.to_string())?;
+    if !args.all {
+        let checkpoint = face.app.checkpoint(&face.caller).await?.to_string();
+        if !face.out.took(&serde_json::json!({ "checkpoint": checkpoint }))? {
+            face.out.line(checkpoint)?;
         }
+        return Ok(Done::Well);
     }
-    if checkpoints.is_empty() {
+    let projects = face.app.projects().await?;
+    if projects.is_empty() {
         return Err(CliError::App(face.app.missing()));
+    }
+    let all: Vec<String> = projects.iter().map(|project| project.checkpoint.to_string()).collect();
+    if face.out.took(&serde_json::json!({ "checkpoints": all }))? {
+        return Ok(Done::Well);
+    }
+    for checkpoint in all {
+        face.out.line(checkpoint)?;
     }
     Ok(Done::Well)
 }

@@ -17,7 +17,9 @@ pub async fn write(
     let mut projects = face.app.projects().await?;
     projects.retain(|project| only.is_none_or(|home| *home == project.home));
     if projects.is_empty() {
-        return Err(CliError::App(face.app.missing()));
+        face.app.require()?;
+        let missing = only.map_or_else(|| face.app.missing(), |home| face.app.no_project(home));
+        return Err(CliError::App(missing));
     }
     for project in projects {
         let home = project.home;
@@ -93,8 +95,8 @@ async fn packets(
             after,
             ..Listing::open(limits::PAGE_MAX)
         };
-        let (seen, _) = face.app.handoffs(&caller, wanted).await?;
-        for one in &seen {
+        let page = face.app.handoffs(&caller, wanted).await?;
+        for one in &page.seen {
             if after.is_none() {
                 line("")?;
                 line("## Packets")?;
@@ -102,7 +104,7 @@ async fn packets(
             after = Some(one.packet.seq);
             packet(&make::packet(one, home), line)?;
         }
-        if seen.len() < limits::PAGE_MAX {
+        if !page.more {
             return Ok(());
         }
     }

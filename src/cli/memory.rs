@@ -5,9 +5,10 @@ use similar::TextDiff;
 
 use super::Face;
 use super::output::{CliError, Done, Ran, text_of, warn};
-use super::print::{FAINT, FAULT, GOOD, HEADING, WARNING, quoted, styled, value, visible};
+use super::print::{FAINT, FAULT, GOOD, HEADING, WARNING, indented, is_hidden, quoted, styled, value, visible};
+use super::words::{count, given};
 use crate::app::memory::{Room, page_size};
-use crate::domain::record::{NewVersion, Stored, Tags, Version};
+use crate::domain::record::{NewVersion, Stored, Tags, Version, version_number};
 use crate::domain::sought::{Filters, SearchCursor, Wanted, after};
 use crate::domain::{Address, Confidence, Invalid, JsonText, Key, Refusal, Scope, Tag};
 use crate::wire::{self, make};
@@ -31,10 +32,10 @@ pub struct Remember {
     #[arg(long, conflicts_with = "value")]
     file: Option<String>,
     /// A label; may be given more than once
-    #[arg(long = "tags", alias = "tag", value_name = "TAG")]
+    #[arg(long = "tags", alias = "tag", value_name = "TAG", allow_hyphen_values = true)]
     tags: Vec<String>,
     /// How sure you are, 0 to 1 [default: 0.7]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     confidence: Option<f64>,
     /// Write only if this is the current version; 0: only if the record does not exist
     #[arg(long, alias = "expected_version", value_name = "VERSION")]
@@ -60,10 +61,10 @@ pub struct Recall {
     #[arg(long)]
     tag: Option<String>,
     /// Only records at least this sure, 0 to 1
-    #[arg(long, alias = "min_confidence")]
+    #[arg(long, alias = "min_confidence", allow_negative_numbers = true)]
     min_confidence: Option<f64>,
     /// How many records, 1 to 200 [default: 20]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_negative_numbers = true, value_parser = count)]
     limit: Option<i64>,
     /// next_cursor of the answer before, to go on with the same filters
     #[arg(long)]
@@ -80,7 +81,7 @@ pub struct History {
     #[arg(long)]
     key: String,
     /// How many versions, 1 to 200 [default: 20]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_negative_numbers = true, value_parser = count)]
     limit: Option<i64>,
     /// next_cursor of the answer before, to go on
     #[arg(long)]
@@ -146,11 +147,11 @@ pub async fn remember(face: &mut Face, args: Remember) -> Ran {
 pub async fn recall(face: &mut Face, args: Recall) -> Ran {
     let (limit, warning) = page_size(args.limit)?;
     let filters = Filters {
-        scope: args.scope.map(|text| Scope::new(&text)).transpose()?,
-        key: args.key.map(|text| Key::new(&text)).transpose()?,
+        scope: given(args.scope).map(|text| Scope::new(&text)).transpose()?,
+        key: given(args.key).map(|text| Key::new(&text)).transpose()?,
         version: args.version,
-        query: args.query.filter(|query| !query.trim().is_empty()),
-        tag: args.tag.map(|text| Tag::named("tag", &text)).transpose()?,
+        query: given(args.query),
+        tag: given(args.tag).map(|text| Tag::named("tag", &text)).transpose()?,
         min_confidence: args
             .min_confidence
             .map(|number| Confidence::named("min_confidence", number))
@@ -165,7 +166,7 @@ pub async fn recall(face: &mut Face, args: Recall) -> Ran {
             answer
         }
         Wanted::Some(mut sought) => {
-            sought.from = args.cursor.map(|text| SearchCursor::parse(&text)).transpose()?;
+            sought.from = given(args.cursor).map(|text| SearchCursor::parse(&text)).transpose()?;
             let page = face
                 .app
                 .search(&face.caller, (*sought).clone(), Room::UNBOUNDED)
@@ -217,7 +218,10 @@ pub async fn history(face: &mut Face, args: History) -> Ran {
         scope: Scope::new(&args.scope)?,
         key: Key::new(&args.key)?,
     };
-    let from = args.cursor.map(|text| after('h', &text)).transpose()?.unwrap_or(0);
+    let from = given(args.cursor)
+        .map(|text| after('h', &text))
+        .transpose()?
+        .unwrap_or(0);
     let (versions, total) = face
         .app
         .history(&face.caller, &at, from, limit, Room::UNBOUNDED)
@@ -279,11 +283,10 @@ pub async fn diff(face: &mut Face, args: Diff) -> Ran {
         scope: Scope::new(&args.scope)?,
         key: Key::new(&args.key)?,
     };
-    let new = match args.v2 {
-        Some(number) => version(face, &at, Some(number)).await?,
-        None => version(face, &at, None).await?,
-    };
-    let before = args.v1.unwrap_or(new.version.saturating_sub(1));
+    let second = args.v2.map(|number| version_number("v2", number)).transpose()?;
+    let new = version(face, &at, second).await?;
+    let first = args.v1.map(|number| version_number("v1", number)).transpose()?;
+    let before = first.unwrap_or(new.version.saturating_sub(1));
     if before == 0 {
         return Err(CliError::App(
             Refusal::not_found(
@@ -294,7 +297,7 @@ pub async fn diff(face: &mut Face, args: Diff) -> Ran {
         ));
     }
     let old = version(face, &at, Some(before)).await?;
-    let (a, b) = (comparable(&old), comparable(&new));
+    let (a, b) = comparable(&old.value, &new.value);
     let text = TextDiff::from_lines(&a, &b)
         .unified_diff()
         .header(&format!("version {}", old.version), &format!("version {}", new.version))
@@ -331,11 +334,31 @@ async fn version(face: &Face, at: &Address, number: Option<u64>) -> Result<Versi
     })
 }
 
-/// A version's value as lines to compare.
-fn comparable(version: &Version) -> String {
-    match &version.value {
-        Stored::Whole(text) => value(text.as_str()) + "\n",
+/// Two values as lines to compare, so that values which differ have lines that do: two texts as they read, anything else as
+/// indented JSON. Where a text holds what is hidden, that is shown and the backslash is doubled.
+fn comparable(old: &Stored, new: &Stored) -> (String, String) {
+    let text = |value: &Stored| match value {
+        Stored::Whole(json) => serde_json::from_str::<String>(json.as_str()).ok(),
+        _ => None,
+    };
+    let lines = |value: &Stored| match value {
+        Stored::Whole(json) => indented(json.as_str()) + "\n",
         Stored::Purged(why) => format!("(purged: {})\n", why.why),
         Stored::Beginning { .. } | Stored::Corrupt => "(damaged)\n".to_owned(),
-    }
+    };
+    let (Some(a), Some(b)) = (text(old), text(new)) else {
+        return (lines(old), lines(new));
+    };
+    let hidden = [&a, &b]
+        .iter()
+        .any(|text| text.chars().any(|c| c != '\n' && is_hidden(c)));
+    let shown = |text: &str| {
+        let text = if hidden {
+            text.replace('\\', "\\\\")
+        } else {
+            text.to_owned()
+        };
+        text.split('\n').map(visible).collect::<Vec<_>>().join("\n") + "\n"
+    };
+    (shown(&a), shown(&b))
 }

@@ -10,7 +10,7 @@ use super::output::{CliError, Done, Ran, plain, say};
 use super::print::{FAINT, GOOD, WARNING, bytes, counted, styled, visible};
 use super::progress::Progress;
 use super::{Face, markdown};
-use crate::app::files::{Fresh, unwritable};
+use crate::app::files::{Fresh, Scratch, unwritable};
 use crate::domain::Project;
 use crate::wire::make;
 
@@ -171,22 +171,29 @@ pub async fn import(face: &mut Face, args: Import) -> Ran {
     let replaying = into.is_some();
     let progress = Progress::of("importing");
     let bar = progress.clone();
-    let done = if args.file.as_os_str() == "-" {
-        face.app.import(&face.caller, io::stdin().lock(), into, |_| {}).await?
+    // Standard input can be read once: it is kept aside for as long as this takes.
+    let scratch = Scratch::new()?;
+    let path = if args.file.as_os_str() == "-" {
+        let path = scratch.file("export.jsonl");
+        let copied = File::create(&path).and_then(|mut file| io::copy(&mut io::stdin().lock(), &mut file));
+        copied.map_err(|error| unwritable(&path, &error))?;
+        path
     } else {
+        args.file.clone()
+    };
+    let done = {
         let unreadable =
             |error: io::Error| CliError::File(format!("{} could not be read: {}", args.file.display(), plain(&error)));
-        let file = File::open(&args.file).map_err(unreadable)?;
-        let all = file.metadata().map_err(unreadable)?.len();
+        let file = File::open(&path).map_err(unreadable)?;
         let input = BufReader::with_capacity(1 << 16, file);
         face.app
-            .import(&face.caller, input, into, move |done| bar.at(done, all))
+            .import(&face.caller, input, into, move |done, all| bar.at(done, all))
             .await?
     };
     progress.end();
     let answer = make::imported(&done, replaying);
     let diverged = done.projects.iter().any(|project| project.diverged_at.is_some());
-    let ended = if diverged || !done.complete {
+    let ended = if (diverged && !replaying) || !done.complete {
         Done::Refused
     } else {
         Done::Well
@@ -217,7 +224,7 @@ pub async fn import(face: &mut Face, args: Import) -> Ran {
         }
     }
     if !done.complete {
-        say("handoff-memory: the export ends early: what it holds was taken, and more is missing");
+        say("handoff-memory: the export is not whole: what holds of it was taken, and something is missing");
     }
     if diverged && !replaying {
         say(

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::print::visible;
 use crate::app::AppError;
 use crate::domain::Invalid;
-use crate::wire::make;
+use crate::wire::{Failed, Problem, make};
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,7 @@ pub type Ran = Result<Done, CliError>;
 pub struct Out {
     to: AutoStream<io::Stdout>,
     json: bool,
+    closed: bool,
 }
 
 impl Out {
@@ -68,6 +69,7 @@ impl Out {
         Self {
             to: AutoStream::auto(io::stdout()),
             json,
+            closed: false,
         }
     }
 
@@ -102,13 +104,49 @@ impl Out {
 
     /// Writes text as it is.
     pub fn write(&mut self, text: &str) -> Result<(), CliError> {
-        self.to.write_all(text.as_bytes()).map_err(CliError::Output)
+        if self.closed {
+            return Ok(());
+        }
+        let written = self.to.write_all(text.as_bytes());
+        self.heard(written)
     }
 
     /// Makes sure that all of it went out.
     pub fn flush(&mut self) -> Result<(), CliError> {
-        self.to.flush().map_err(CliError::Output)
+        let flushed = self.to.flush();
+        self.heard(flushed)
     }
+
+    /// Whoever read the output has seen enough once the pipe is closed: what is still to be found out is, and its exit code told.
+    fn heard(&mut self, written: io::Result<()>) -> Result<(), CliError> {
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            other => other.map_err(CliError::Output),
+        }
+    }
+
+    /// Whether nobody reads on. Looks at the pipe, so that one who only waits for more is noticed to have gone.
+    pub fn is_closed(&mut self) -> bool {
+        self.closed |= hung_up();
+        self.closed
+    }
+}
+
+#[cfg(unix)]
+fn hung_up() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = io::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
+#[cfg(not(unix))]
+fn hung_up() -> bool {
+    false
 }
 
 /// JSON text in which characters that a terminal obeys, or that nobody sees, are escaped: the same document.
@@ -148,11 +186,7 @@ pub fn told(ran: Ran, json: bool) -> Done {
     match &error {
         // Whoever read the output has seen enough.
         CliError::Output(cause) if cause.kind() == io::ErrorKind::BrokenPipe => return Done::Well,
-        CliError::App(error) if json => {
-            say(escaped(
-                &serde_json::to_string(&make::failed(error)).unwrap_or_default(),
-            ));
-        }
+        error if json => say(escaped(&serde_json::to_string(&failed(error)).unwrap_or_default())),
         CliError::App(error) => say(format!(
             "handoff-memory: {}\n  {}",
             visible(&error.to_string()),
@@ -164,6 +198,47 @@ pub fn told(ran: Ran, json: bool) -> Done {
         CliError::App(error) if error.is_refusal() => Done::Refused,
         _ => Done::Failed,
     }
+}
+
+/// An error as a document.
+fn failed(error: &CliError) -> Failed {
+    let code = match error {
+        CliError::App(error) => return make::failed(error),
+        CliError::File(_) => "invalid_argument",
+        CliError::Output(cause) if cause.kind() == io::ErrorKind::StorageFull => "disk_full",
+        CliError::Output(_) => "internal",
+    };
+    Failed {
+        error: Problem {
+            code: code.to_owned(),
+            message: error.to_string(),
+            hint: "correct it and call again".to_owned(),
+        },
+    }
+}
+
+/// Tells what is wrong with the arguments, or what was asked about the program itself, and gives the exit code.
+pub fn of_arguments(error: &clap::Error, json: bool) -> ExitCode {
+    if json && error.use_stderr() {
+        let text = error.to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let message = lines
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ")
+            .to_owned();
+        let failed = Failed {
+            error: Problem {
+                code: "invalid_argument".to_owned(),
+                message,
+                hint: "see `handoff-memory --help`, and `--help` behind the subcommand".to_owned(),
+            },
+        };
+        say(escaped(&serde_json::to_string(&failed).unwrap_or_default()));
+    } else {
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Whether a person sits before standard input.

@@ -2,15 +2,15 @@
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
-use comfy_table::{ContentArrangement, Row, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table};
 
 /// Whether a character turns a terminal, turns the direction of text, or is not seen at all.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
-            '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}'
         )
 }
 
@@ -37,11 +37,14 @@ pub fn quoted(text: &str, indent: &str) -> Vec<String> {
 
 /// A stored value for people: a text as it reads, anything else as indented JSON.
 pub fn value(json: &str) -> String {
-    match serde_json::from_str::<serde_json::Value>(json) {
-        Ok(serde_json::Value::String(text)) => text,
-        Ok(value) => serde_json::to_string_pretty(&value).unwrap_or_else(|_| json.to_owned()),
-        Err(_) => json.to_owned(),
-    }
+    serde_json::from_str::<String>(json).unwrap_or_else(|_| indented(json))
+}
+
+/// JSON over several lines.
+pub fn indented(json: &str) -> String {
+    let parsed = serde_json::from_str::<serde_json::Value>(json);
+    let pretty = parsed.ok().and_then(|value| serde_json::to_string_pretty(&value).ok());
+    pretty.unwrap_or_else(|| json.to_owned())
 }
 
 /// The style of headings.
@@ -69,7 +72,8 @@ pub fn of_state(state: &str) -> Style {
     }
 }
 
-/// Aligned columns, each row one line; cut to `width` columns where there is one. Each row comes with its style.
+/// Aligned columns, each row one line; cut to `width` columns where there is one. Each row comes with its style. Columns whose
+/// header starts with a dot keep their width: what one acts on, an id, is never cut.
 pub fn table(header: &[&str], rows: Vec<(Vec<String>, Style)>, width: Option<u16>) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -88,14 +92,22 @@ pub fn table(header: &[&str], rows: Vec<(Vec<String>, Style)>, width: Option<u16
         row.max_height(1);
         row
     };
-    table.set_header(line(header.iter().map(|&name| name.to_owned()).collect()));
+    table.set_header(line(
+        header
+            .iter()
+            .map(|name| name.trim_start_matches('.').to_owned())
+            .collect(),
+    ));
     let mut styles = vec![HEADING];
     for (cells, style) in rows {
         table.add_row(line(cells.iter().map(|cell| visible(cell)).collect()));
         styles.push(style);
     }
-    for column in table.column_iter_mut() {
+    for (column, name) in table.column_iter_mut().zip(header) {
         column.set_padding((0, 2));
+        if name.starts_with('.') {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     let lines = table.lines().zip(styles);
     lines.map(|(line, style)| styled(style, line.trim_end())).collect()

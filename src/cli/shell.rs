@@ -51,8 +51,8 @@ pub fn man(out: &mut Out, args: &Man) -> Ran {
 }
 
 /// What a person sees who starts the program at a terminal: what it is for, and the entry to paste.
-pub fn welcome(db: &str) -> Result<(), CliError> {
-    let mut out = Out::new(false);
+pub fn welcome(db: &str, json: bool) -> Result<(), CliError> {
+    let mut out = Out::new(json);
     let binary =
         std::env::current_exe().map_or_else(|_| "handoff-memory".to_owned(), |path| path.display().to_string());
     let entry = serde_json::json!({
@@ -64,6 +64,9 @@ pub fn welcome(db: &str) -> Result<(), CliError> {
             }
         }
     });
+    if out.took(&entry)? {
+        return out.flush();
+    }
     let entry = serde_json::to_string_pretty(&entry).unwrap_or_default();
     out.line(print::styled(
         print::HEADING,

@@ -5,7 +5,7 @@ use clap::Args;
 use super::Face;
 use super::handoffs::line;
 use super::output::{Done, Ran, say};
-use super::print::{FAINT, FAULT, GOOD, HEADING, bytes, styled, visible};
+use super::print::{FAINT, FAULT, GOOD, HEADING, bytes, counted, styled, visible};
 use crate::domain::ledger::Checkpoint;
 use crate::wire::{self, make};
 
@@ -83,7 +83,11 @@ fn lines(answer: &wire::Stats) -> Vec<String> {
         .map_or_else(String::new, |sure| format!(", confidence {sure:.2} on average"));
     fact(
         "records",
-        format!("{} in {} versions{average}", answer.records, answer.versions),
+        format!(
+            "{} in {}{average}",
+            counted(answer.records, "record"),
+            counted(answer.versions, "version")
+        ),
     );
     let tally = |names: &[wire::Tally]| {
         let names: Vec<String> = names

@@ -117,6 +117,7 @@ words!(EndedAs {
 
 /// The state of a git work tree when a packet was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Git {
     /// The branch, absent when none is checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +130,7 @@ pub struct Git {
 
 /// A packet's texts, kept together as one stored text so that they can be purged together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Texts {
     /// One line that says what it is about.
     pub title: String,

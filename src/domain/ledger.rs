@@ -1,5 +1,7 @@
 //! The ledger: the append-only, hash-chained list of everything that happened in a project, and its checkpoints.
 
+pub mod detail;
+
 use std::fmt;
 
 use serde::Serialize;

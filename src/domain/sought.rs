@@ -60,7 +60,7 @@ impl Filters {
         let narrowed = self.query.is_some() || self.tag.is_some() || self.min_confidence.is_some();
         match (self.scope, self.key) {
             (None, None) if !narrowed => Err(Invalid::new(
-                "arguments",
+                "recall",
                 "without a filter",
                 "at least one of scope, key, query, tag, min_confidence",
             )),

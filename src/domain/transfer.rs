@@ -3,13 +3,18 @@
 //! A ledger entry and what stands beside it are enough to make every row of the file again, so that a project that was
 //! imported has the same hashes and the same checkpoint. See `docs/format.md` for the fields.
 
+mod survey;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::handoff::Git;
-use super::ledger::{Checkpoint, Entry, EntryBody, Kind};
-use super::{Hash, Invalid, Time};
+use super::invalid::shown;
+use super::ledger::{Entry, EntryBody, Kind, detail};
+use super::{Hash, Home, Invalid, Project, Refusal, Time, Workspace};
+
+pub use survey::{Survey, Surveyed};
 
 /// The format that is written; a reader refuses a newer one.
 pub const FORMAT: u64 = 1;
@@ -149,6 +154,29 @@ pub struct TextPart {
     pub body: String,
 }
 
+impl EntryLine {
+    /// The project that a first entry makes.
+    ///
+    /// # Errors
+    /// When its names are none.
+    pub fn home(&self) -> Result<Home, Invalid> {
+        let name = |field: &str| self.entry.detail[field].as_str().unwrap_or_default();
+        Ok(Home {
+            workspace: Workspace::new(name("workspace"))?,
+            project: Project::new(name("project"))?,
+        })
+    }
+
+    /// The hash of the text that belongs to it; empty when none does.
+    pub fn text_hash(&self) -> String {
+        match (&self.version, &self.packet) {
+            (Some(version), _) => version.value_hash.clone(),
+            (None, Some(packet)) => packet.texts_hash.clone(),
+            (None, None) => self.entry.detail["note_hash"].as_str().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
 impl TextPart {
     /// A text with its nonce.
     pub fn new(nonce: &[u8], body: String) -> Self {
@@ -226,6 +254,7 @@ impl EntryPart {
         if (kind == Kind::Created) != (self.seq == 1) {
             return Err("a project is created by its first entry and by no other".to_owned());
         }
+        detail::check(kind, &self.detail)?;
         let detail = super::canonical::canonical(&self.detail);
         let vouches_itself = !matches!(kind, Kind::Remembered | Kind::HandedOff);
         if vouches_itself && Hash::of(&[detail.as_bytes()]).to_string() != self.digest {
@@ -256,7 +285,7 @@ pub fn read(line: &str) -> Result<Line, Invalid> {
     } else {
         serde_json::from_str(text).map(Line::Header)
     };
-    match parsed.map_err(|error| wrong(format!("unreadable ({error})")))? {
+    match parsed.map_err(|error| wrong(format!("unreadable, {}", shown(&error.to_string()))))? {
         Line::Header(header) if header.handoff_memory_export > FORMAT => Err(Invalid::new(
             "line",
             format!("of format {}", header.handoff_memory_export),
@@ -266,7 +295,7 @@ pub fn read(line: &str) -> Result<Line, Invalid> {
     }
 }
 
-/// Where an export of a project begins, ends, or was seen to differ from what is there.
+/// What became of a run of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
     /// So many entries were there before, and so many were added.
@@ -277,17 +306,11 @@ pub enum Taken {
         added: u64,
         /// Whether texts were purged on the way, so that the file must be cleaned.
         purged: bool,
+        /// Why the next one could not be taken.
+        refused: Option<Refusal>,
     },
     /// The ledgers part at this position; nothing was written.
     Diverged(u64),
-}
-
-/// How far a project's ledger goes, as an export's end tells it.
-///
-/// # Errors
-/// When one is no checkpoint.
-pub fn ends(end: &EndLine) -> Result<Vec<Checkpoint>, Invalid> {
-    end.end.iter().map(|text| Checkpoint::parse(text)).collect()
 }
 
 #[cfg(test)]

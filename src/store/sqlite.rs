@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use super::{Durability, StoreError};
 use crate::domain::handoff::listing::{Ended, Listing};
-use crate::domain::handoff::seen::{HandedOff, Peeked, Recorded, Resumed, Seen};
+use crate::domain::handoff::seen::{HandedOff, Listed, Peeked, Recorded, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
 use crate::domain::ledger::Told;
 use crate::domain::outcome::NewOutcome;
@@ -48,7 +48,6 @@ use crate::domain::record::{NewVersion, Version};
 use crate::domain::sought::{Page, Sought};
 use crate::domain::{Actor, Address, Session, Span};
 
-pub use import::home_of;
 pub use listing::{Counts, Overview};
 pub use place::{FileFacts, facts};
 pub use records::Remembered;
@@ -73,7 +72,14 @@ impl Store {
     /// A store on the file at `path`. Nothing is opened or created before the first verb.
     pub fn new(path: impl Into<PathBuf>, durability: Durability) -> Self {
         Self {
-            worker: Arc::new(worker::Worker::new(path.into(), durability)),
+            worker: Arc::new(worker::Worker::new(path.into(), durability, false)),
+        }
+    }
+
+    /// A store on a file that is gone again soon, so that nobody is told that it was made.
+    pub fn aside(path: impl Into<PathBuf>) -> Self {
+        Self {
+            worker: Arc::new(worker::Worker::new(path.into(), Durability::Normal, true)),
         }
     }
 
@@ -255,11 +261,11 @@ impl Store {
             .await
     }
 
-    /// One page of the packets that the caller may know of, and how many there are in all. Claims and writes nothing.
+    /// One page of the packets that the caller may know of. Claims and writes nothing.
     ///
     /// # Errors
     /// Whatever keeps the file from being read.
-    pub async fn handoffs(&self, actor: Actor, wanted: Listing) -> Result<(Vec<Seen>, u64), StoreError> {
+    pub async fn handoffs(&self, actor: Actor, wanted: Listing) -> Result<Listed, StoreError> {
         self.worker
             .read(move |conn| listing::packets(conn, &actor, &wanted))
             .await

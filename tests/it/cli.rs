@@ -122,7 +122,7 @@ fn a_person_is_told_in_words() {
     );
     say(
         &["diff", "app/billing", "rate"],
-        &["--- version 1", "+++ version 2", "+per hour", "-{"],
+        &["--- version 1", "+++ version 2", "+\"per hour\\nor part of it\"", "-{"],
     );
     let told = say(
         &[

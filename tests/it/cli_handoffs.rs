@@ -252,9 +252,8 @@ fn a_late_claimant_is_told_who_took_over() {
     let (codex, claude) = (Shell::of(&place, "codex"), Shell::of(&place, "claude"));
     let refusal = codex.refused(&["handoffs", "accept", &id], 1, "conflict");
     assert!(refusal.message.contains("claude"), "{refusal:?}");
-    assert_warned(&codex.json(&["handoffs", "release", &id]), &["taken over by claude"]);
-    let told = codex.run(&["handoffs", "release", &id]);
-    assert!(told.stderr.contains("taken over by claude"), "{told:?}");
+    let refusal = codex.refused(&["handoffs", "release", &id], 1, "conflict");
+    assert!(refusal.message.contains("taken over by claude"), "{refusal:?}");
     assert_eq!(state(&scout, &id), "accepted");
     let late = [
         "record_outcome",

@@ -3,6 +3,7 @@
 mod arguments;
 mod cli;
 mod cli_drafts;
+mod cli_edges;
 mod cli_handoffs;
 mod cli_memory;
 mod cli_output;

@@ -1,6 +1,6 @@
-//! Taking an export in, line by line.
+//! Taking an export in: a first look through all of it, then what holds, in batches.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read as _, Seek, SeekFrom};
 
 use serde_json::json;
 
@@ -9,10 +9,9 @@ use crate::app::files::Scratch;
 use crate::app::{App, AppError, Caller};
 use crate::domain::ledger::Checkpoint;
 use crate::domain::record::{NewVersion, Stored, Tags, Version};
-use crate::domain::transfer::{self, EndLine, EntryLine, Line, Taken};
+use crate::domain::transfer::{self, EntryLine, Line, Survey, Taken};
 use crate::domain::{Actor, Home, Invalid, Project, limits};
-use crate::store::Durability;
-use crate::store::sqlite::{Store, home_of};
+use crate::store::sqlite::Store;
 
 /// How many bytes of lines are gathered before they are written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
@@ -37,44 +36,63 @@ pub struct ImportedProject {
 pub struct Imported {
     /// Its projects in their order.
     pub projects: Vec<ImportedProject>,
-    /// Whether the export was there to its end.
+    /// Whether the export was there to its end, and all of it held.
     pub complete: bool,
     /// How many current values were written anew into the project that was named for it.
     pub replayed: u64,
 }
 
+/// What a first look through an export found.
+struct Look {
+    survey: Survey,
+    /// How many of its lines hold.
+    lines: u64,
+    /// Why the next one does not.
+    broken: Option<Invalid>,
+}
+
 impl App {
     /// Takes an export in, project by project: what is absent here is taken, what goes on is added, and where the ledgers part
     /// the project is left alone. With `replay` the current values of those are written anew into that project of the
-    /// caller's workspace. `progress` is told how many bytes were read.
+    /// caller's workspace. The export is read twice; `progress` is told how many bytes were read of how many.
     ///
     /// # Errors
-    /// Names the line that cannot be read, or the entry that does not follow; what came before it stays.
+    /// Names the line that cannot be read, or the entry that does not follow; what came before it was taken.
     pub async fn import(
         &self,
         caller: &Caller,
-        input: impl BufRead,
+        mut input: impl BufRead + Seek,
         replay: Option<Project>,
-        progress: impl Fn(u64),
+        progress: impl Fn(u64, u64),
     ) -> Result<Imported, AppError> {
+        let all = input.seek(SeekFrom::End(0)).map_err(unreadable)?;
+        let told = |read: u64| progress(read, all.saturating_mul(2));
+        input.rewind().map_err(unreadable)?;
+        let look = look(&mut input, told)?;
+        input.rewind().map_err(unreadable)?;
         let scratch = replay.as_ref().map(|_| Scratch::new()).transpose()?;
-        let aside = scratch
-            .as_ref()
-            .map(|scratch| Store::new(scratch.file("export.db"), Durability::Normal));
+        let aside = scratch.as_ref().map(|scratch| Store::aside(scratch.file("export.db")));
         let mut import = Import {
-            stores: [Some(&self.store), aside.as_ref()],
-            done: Imported::default(),
+            store: &self.store,
+            aside: aside.as_ref(),
+            look: &look,
+            done: Imported {
+                complete: look.survey.complete,
+                ..Imported::default()
+            },
             batch: Vec::new(),
             purged: false,
         };
-        let result = import.read(input, progress).await;
-        let purged = import.purged;
-        let mut done = import.done;
+        let result = import.read(input, |read| told(all + read)).await;
+        let (mut done, purged) = (import.done, import.purged);
         if purged {
             self.store.rebuild_index().await?;
             self.store.clean().await?;
         }
         result?;
+        if let Some(broken) = look.broken {
+            return Err(broken.into());
+        }
         for project in &mut done.projects {
             let actor = Actor {
                 home: project.home.clone(),
@@ -93,31 +111,26 @@ impl App {
         Ok(done)
     }
 
-    /// Writes the current values of diverged projects into another one.
+    /// Writes the current values of diverged projects into another one, as root: some may be private to others.
     async fn replay(&self, caller: &Caller, aside: &Store, done: &Imported, into: Home) -> Result<u64, AppError> {
+        let actor = |home: &Home| Actor {
+            home: home.clone(),
+            root: true,
+            ..self.actor(caller)
+        };
         let mut replayed = 0;
         for project in done.projects.iter().filter(|project| project.diverged_at.is_some()) {
-            let actor = Actor {
-                home: project.home.clone(),
-                ..self.actor(caller)
-            };
-            let Some(checkpoint) = aside.checkpoint(actor).await? else {
+            let Some(checkpoint) = aside.checkpoint(actor(&project.home)).await? else {
                 continue;
             };
             let mut after = None;
             loop {
-                let heads = aside
-                    .heads(project.home.clone(), after.clone(), limits::PAGE_MAX)
-                    .await?;
+                let heads = aside.heads(project.home.clone(), after, limits::PAGE_MAX).await?;
                 for version in &heads {
-                    let Some(new) = anew(version, &checkpoint)? else {
-                        continue;
-                    };
-                    let actor = Actor {
-                        home: into.clone(),
-                        ..self.actor(caller)
-                    };
-                    replayed += u64::from(!self.store.remember(actor, new).await?.unchanged);
+                    if let Some(new) = anew(version, &checkpoint)? {
+                        let remembered = self.store.remember(actor(&into), new).await?;
+                        replayed += u64::from(!remembered.unchanged);
+                    }
                 }
                 let Some(last) = heads.last() else { break };
                 after = Some(last.at.clone());
@@ -150,75 +163,120 @@ fn anew(version: &Version, from: &Checkpoint) -> Result<Option<NewVersion>, Inva
     Ok(Some(new))
 }
 
+fn unreadable(error: std::io::Error) -> AppError {
+    Invalid::new("input", format!("unreadable ({error})"), "an export").into()
+}
+
+/// The lines of an export, one by one.
+struct Lines<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// How many lines were read, blank ones too.
+    number: u64,
+    /// How many bytes those were.
+    read: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn of(input: R) -> Self {
+        Self {
+            input,
+            buffer: Vec::new(),
+            number: 0,
+            read: 0,
+        }
+    }
+
+    /// The next line that is not blank; none at the end. A line that is none of an export is an error inside.
+    fn next(&mut self) -> Result<Option<Result<Line, Invalid>>, AppError> {
+        loop {
+            self.buffer.clear();
+            let most = limits::LINE_BYTES as u64 + 1;
+            let mut bounded = (&mut self.input).take(most);
+            let count = bounded.read_until(b'\n', &mut self.buffer).map_err(unreadable)?;
+            if count == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            self.read += count as u64;
+            if self.buffer.len() > limits::LINE_BYTES {
+                let most = format!("at most {} bytes", limits::LINE_BYTES);
+                return Ok(Some(Err(Invalid::new("line", "too long", most))));
+            }
+            let Ok(text) = std::str::from_utf8(&self.buffer) else {
+                return Ok(Some(Err(Invalid::new("line", "no UTF-8", "a line of an export"))));
+            };
+            if !text.trim().is_empty() {
+                return Ok(Some(transfer::read(text.trim())));
+            }
+        }
+    }
+}
+
+/// Looks through an export until its end, or until a line does not hold.
+fn look(input: impl BufRead, progress: impl Fn(u64)) -> Result<Look, AppError> {
+    let mut look = Look {
+        survey: Survey::default(),
+        lines: 0,
+        broken: None,
+    };
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        if let Err(mut broken) = line.and_then(|line| look.survey.line(&line)) {
+            broken.field = match broken.field.as_str() {
+                "line" => format!("line {}", lines.number),
+                field => format!("line {}, {field}", lines.number),
+            };
+            look.broken = Some(broken);
+            look.survey.complete = false;
+            break;
+        }
+        look.lines += 1;
+        progress(lines.read);
+    }
+    if look.lines == 0 && look.broken.is_none() {
+        return Err(Invalid::new("input", "empty", "an export by `handoff-memory export`").into());
+    }
+    Ok(look)
+}
+
 /// An import under way.
 struct Import<'a> {
-    /// The store, and the one aside that takes everything where current values are to be written anew.
-    stores: [Option<&'a Store>; 2],
+    store: &'a Store,
+    /// A store that takes everything, where current values are to be written anew.
+    aside: Option<&'a Store>,
+    look: &'a Look,
     done: Imported,
     batch: Vec<EntryLine>,
     purged: bool,
 }
 
 impl Import<'_> {
-    async fn read(&mut self, mut input: impl BufRead, progress: impl Fn(u64)) -> Result<(), AppError> {
-        let (mut number, mut read, mut size) = (0u64, 0u64, 0usize);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let most = limits::LINE_BYTES as u64 + 1;
-            let count = std::io::Read::take(&mut input, most)
-                .read_until(b'\n', &mut line)
-                .map_err(|error| Invalid::new("input", format!("unreadable ({error})"), "an export"))?;
-            if count == 0 {
-                break;
+    /// Takes the lines that hold.
+    async fn read(&mut self, input: impl BufRead, progress: impl Fn(u64)) -> Result<(), AppError> {
+        let mut lines = Lines::of(input);
+        let (mut left, mut size) = (self.look.lines, 0);
+        while left > 0 {
+            left -= 1;
+            let before = lines.read;
+            let Some(line) = lines.next()? else { break };
+            let Line::Entry(line) = line? else { continue };
+            if line.entry.seq == 1 {
+                self.flush().await?;
+                size = 0;
+                self.begin(line.home()?);
             }
-            number += 1;
-            read += count as u64;
-            let named = |mut invalid: Invalid| {
-                invalid.field = format!("line {number}");
-                invalid
-            };
-            if line.len() > limits::LINE_BYTES {
-                let most = format!("at most {} bytes", limits::LINE_BYTES);
-                return Err(named(Invalid::new("line", "too long", most)).into());
-            }
-            let text = std::str::from_utf8(&line)
-                .map_err(|_| named(Invalid::new("line", "no UTF-8", "a line of an export")))?
-                .trim();
-            if text.is_empty() {
+            let project = self.look.survey.projects.get(self.done.projects.len().wrapping_sub(1));
+            if project.is_some_and(|project| line.entry.seq > project.until()) {
                 continue;
             }
-            let parsed = transfer::read(text).map_err(named)?;
-            let place = || {
-                named(Invalid::new(
-                    "line",
-                    "out of its place",
-                    "a header, entries, and an end",
-                ))
-            };
-            match parsed {
-                Line::Header(_) if number > 1 => return Err(place().into()),
-                Line::Entry(_) | Line::End(_) if number == 1 || self.done.complete => return Err(place().into()),
-                Line::Header(_) => {}
-                Line::Entry(entry) => {
-                    let begins = entry.entry.seq == 1;
-                    if begins || self.batch.len() >= CHUNK || size >= BATCH_BYTES {
-                        self.flush().await?;
-                        size = 0;
-                    }
-                    if begins {
-                        let home = home_of(&entry).map_err(named)?;
-                        self.begin(home);
-                    }
-                    size += count;
-                    self.batch.push(*entry);
-                }
-                Line::End(end) => {
-                    self.flush().await?;
-                    self.end(&end)?;
-                }
+            size += usize::try_from(lines.read - before).unwrap_or(BATCH_BYTES);
+            self.batch.push(*line);
+            if self.batch.len() >= CHUNK || size >= BATCH_BYTES {
+                self.flush().await?;
+                size = 0;
+                progress(lines.read);
             }
-            progress(read);
         }
         self.flush().await
     }
@@ -236,39 +294,31 @@ impl Import<'_> {
     /// Writes what was gathered.
     async fn flush(&mut self) -> Result<(), AppError> {
         let lines = std::mem::take(&mut self.batch);
-        let Some(first) = lines.first() else { return Ok(()) };
-        let Some(project) = self.done.projects.last_mut() else {
-            let what = format!("begins with entry {}", first.entry.seq);
-            return Err(Invalid::new("export", what, "the first entry of each project first").into());
-        };
-        if let Some(aside) = self.stores[1] {
-            aside.take_in(project.home.clone(), lines.clone()).await?;
-        }
-        let (Some(store), None) = (self.stores[0], project.diverged_at) else {
+        let Some(project) = self.done.projects.last_mut().filter(|_| !lines.is_empty()) else {
             return Ok(());
         };
-        match store.take_in(project.home.clone(), lines).await? {
-            Taken::Followed { known, added, purged } => {
+        if let Some(aside) = self.aside {
+            aside.take_in(project.home.clone(), lines.clone()).await?;
+        }
+        if project.diverged_at.is_some() {
+            return Ok(());
+        }
+        match self.store.take_in(project.home.clone(), lines).await? {
+            Taken::Followed {
+                known,
+                added,
+                purged,
+                refused,
+            } => {
                 project.known += known;
                 project.added += added;
                 self.purged |= purged;
+                refused.map_or(Ok(()), |refused| Err(refused.into()))
             }
-            Taken::Diverged(seq) => project.diverged_at = Some(seq),
+            Taken::Diverged(seq) => {
+                project.diverged_at = Some(seq);
+                Ok(())
+            }
         }
-        Ok(())
-    }
-
-    /// Holds what came against what the export says it has.
-    fn end(&mut self, end: &EndLine) -> Result<(), AppError> {
-        let ends = transfer::ends(end)?;
-        let reached = |end: &Checkpoint| {
-            self.done.projects.iter().any(|project| {
-                project.home.workspace.as_str() == end.workspace
-                    && project.home.project.as_str() == end.project
-                    && (project.diverged_at.is_some() || project.known + project.added == end.seq)
-            })
-        };
-        self.done.complete = ends.len() == self.done.projects.len() && ends.iter().all(reached);
-        Ok(())
     }
 }

@@ -5,9 +5,11 @@ mod editor;
 use clap::Args;
 use serde::Deserialize;
 
+use self::editor::Kept;
+
 use crate::cli::output::{CliError, is_attended, named, text_of};
 use crate::cli::refs::{RefInput, refs, short};
-use crate::domain::handoff::place::Cwd;
+use crate::cli::words::{directory, given};
 use crate::domain::handoff::{HandoffId, NewHandoff, Texts};
 use crate::domain::invalid::shown;
 use crate::domain::{Agent, Invalid, Span};
@@ -16,19 +18,37 @@ use crate::domain::{Agent, Invalid, Span};
 #[derive(Debug, Default, Args)]
 pub struct Draft {
     /// One line that says what this is about, up to 200 characters
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     title: Option<String>,
     /// What was done and where things stand, up to 16 KiB
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     summary: Option<String>,
     /// What to do next; may be given more than once
-    #[arg(long, visible_alias = "next-step", alias = "next_steps", value_name = "TEXT")]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        visible_alias = "next-step",
+        alias = "next_steps",
+        value_name = "TEXT"
+    )]
     next_steps: Vec<String>,
     /// What is unclear; may be given more than once
-    #[arg(long, visible_alias = "open-question", alias = "open_questions", value_name = "TEXT")]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        visible_alias = "open-question",
+        alias = "open_questions",
+        value_name = "TEXT"
+    )]
     open_questions: Vec<String>,
     /// A file that was touched; may be given more than once
-    #[arg(long, visible_alias = "file-touched", alias = "files_touched", value_name = "PATH")]
+    #[arg(
+        long,
+        allow_hyphen_values = true,
+        visible_alias = "file-touched",
+        alias = "files_touched",
+        value_name = "PATH"
+    )]
     files_touched: Vec<String>,
     /// A version to start from: SCOPE:KEY, SCOPE:KEY@VERSION or JSON; may be given more than once [default: what this
     /// agent wrote since its last packet]
@@ -74,23 +94,20 @@ struct Written {
     cwd: Option<String>,
 }
 
-/// The packet that the arguments describe; none when a draft came back from the editor as it was.
+/// The packet that the arguments describe, with the draft that it was read from if an editor had one; none when that came back
+/// as it was.
 ///
 /// # Errors
 /// Names the argument or line that cannot be taken.
-pub fn packet(args: Draft) -> Result<Option<NewHandoff>, CliError> {
+pub fn packet(args: Draft) -> Result<Option<(NewHandoff, Option<Kept>)>, CliError> {
     let nothing_said = args.title.is_none() && args.summary.is_none();
+    let refs_given = refs(&args.refs)?;
     let written = match &args.file {
         Some(file) => read(&text_of(file)?, &named(file))?,
-        None if args.edit || (nothing_said && is_attended()) => match editor::edited(&args)? {
-            // What the flags said stands in the draft, and may have been changed there.
-            Some(written) => return checked(written).map(Some).map_err(CliError::from),
-            None => return Ok(None),
-        },
+        None if args.edit || (nothing_said && is_attended()) => return edited(&args),
         None => Written::default(),
     };
     let list = |flags: Vec<String>, file: Option<Vec<String>>| if flags.is_empty() { file } else { Some(flags) };
-    let refs_given = refs(&args.refs)?;
     let mut new = checked(Written {
         title: args.title.or(written.title),
         summary: args.summary.or(written.summary),
@@ -107,11 +124,36 @@ pub fn packet(args: Draft) -> Result<Option<NewHandoff>, CliError> {
     if refs_given.is_some() {
         new.refs = refs_given;
     }
-    Ok(Some(new))
+    Ok(Some((new, None)))
+}
+
+/// Lets a person write it. What the flags say stands in the draft and may be changed there; what has no place in it is looked at
+/// before anybody writes.
+fn edited(args: &Draft) -> Result<Option<(NewHandoff, Option<Kept>)>, CliError> {
+    let beside = |written: Written| Written {
+        supersedes: args.supersedes.clone(),
+        expires_in: args.expires_in.clone(),
+        shared: Some(args.shared),
+        cwd: args.cwd.clone().or(written.cwd),
+        ..written
+    };
+    let blank = Written {
+        title: Some("-".to_owned()),
+        summary: Some("-".to_owned()),
+        to_agent: args.to_agent.clone(),
+        ..Written::default()
+    };
+    checked(beside(blank))?;
+    let Some((text, draft)) = editor::edited(args)? else {
+        return Ok(None);
+    };
+    match markdown(&text).and_then(|written| checked(beside(written))) {
+        Ok(new) => Ok(Some((new, Some(draft)))),
+        Err(invalid) => Err(CliError::File(format!("{invalid}; {}", draft.kept()))),
+    }
 }
 
 fn checked(written: Written) -> Result<NewHandoff, Invalid> {
-    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let missing = |field: &str| Invalid::new(field, "missing", format!("--{field}, or a file that has it"));
     let title = given(written.title).ok_or_else(|| missing("title"))?;
     let summary = given(written.summary).ok_or_else(|| missing("summary"))?;
@@ -140,7 +182,7 @@ fn checked(written: Written) -> Result<NewHandoff, Invalid> {
         .map(|text| Span::parse("expires_in", &text))
         .transpose()?;
     new.shared = written.shared.unwrap_or(false);
-    new.cwd = given(written.cwd).map(|text| Cwd::new(&text)).transpose()?;
+    new.cwd = given(written.cwd).map(|text| directory(&text)).transpose()?;
     Ok(new)
 }
 
@@ -216,13 +258,16 @@ fn markdown(text: &str) -> Result<Written, Invalid> {
     })
 }
 
-/// The text without `<!-- … -->`.
+/// The text without `<!-- … -->`; one that does not end is text.
 fn uncommented(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("<!--") {
+        let Some((_, after)) = after.split_once("-->") else {
+            break;
+        };
         out.push_str(before);
-        rest = after.split_once("-->").map_or("", |(_, after)| after);
+        rest = after;
     }
     out + rest
 }

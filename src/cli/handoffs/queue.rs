@@ -7,9 +7,10 @@ use crate::app::memory::page_size;
 use crate::cli::Face;
 use crate::cli::output::{CliError, Done, Ran, confirmed, is_attended, say, warn};
 use crate::cli::print::{FAINT, counted, styled, visible};
+use crate::cli::words::{count, given};
 use crate::domain::handoff::State;
 use crate::domain::handoff::listing::{Ended, Listing};
-use crate::domain::handoff::seen::Seen;
+use crate::domain::handoff::seen::Listed;
 use crate::domain::sought::after;
 use crate::domain::{Span, Time, limits};
 use crate::wire::make;
@@ -44,7 +45,7 @@ pub struct List {
     #[arg(long)]
     newest: bool,
     /// How many, 1 to 200 [default: 20]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long, allow_negative_numbers = true, value_parser = count)]
     limit: Option<i64>,
     /// next_cursor of the answer before, to go on with the same filters
     #[arg(long)]
@@ -110,11 +111,11 @@ pub async fn list(face: &mut Face, args: List) -> Ran {
         mine: args.mine,
         until: None,
         newest_first: args.newest,
-        after: args.cursor.map(|text| after('q', &text)).transpose()?,
+        after: given(args.cursor).map(|text| after('q', &text)).transpose()?,
         limit,
     };
-    let (seen, total) = face.app.handoffs(&face.caller, wanted).await?;
-    let answer = make::queue(&seen, total, &face.caller.home, limit, warning.into_iter().collect());
+    let page = face.app.handoffs(&face.caller, wanted).await?;
+    let answer = make::queue(&page, &face.caller.home, warning.into_iter().collect());
     if face.out.took(&answer)? {
         return Ok(Done::Well);
     }
@@ -125,7 +126,7 @@ pub async fn list(face: &mut Face, args: List) -> Ran {
         let shown = answer.packets.len();
         face.out.line(styled(
             FAINT,
-            &format!("{shown} of {total}; go on with --cursor {next}"),
+            &format!("{shown} of {}; go on with --cursor {next}", answer.total),
         ))?;
     }
     warn(answer.warnings.as_ref());
@@ -167,19 +168,17 @@ pub async fn expire(face: &mut Face, args: Expire) -> Ran {
     if let Ended::Until(until) = wanted {
         let ask = !args.yes && !args.dry_run && is_attended();
         if args.dry_run || ask {
-            let (seen, total) = would_end(face, until).await?;
-            if args.dry_run && face.out.is_json() {
-                let answer = make::expired(&seen, total, &face.caller.home, true);
-                face.out.document(&answer)?;
-                return Ok(Done::Well);
-            }
-            let answer = make::expired(&seen, total, &face.caller.home, true);
+            let page = would_end(face, until).await?;
+            let total = page.total;
+            let answer = make::expired(&page.seen, total, &face.caller.home, true);
+            let what = counted(total, "open packet");
             if !face.out.is_json() {
                 lines(face, &answer.packets)?;
             }
-            let what = counted(total, "open packet");
             if args.dry_run || total == 0 {
-                face.out.line(format!("{what} would be ended; nothing was written"))?;
+                if !face.out.took(&answer)? {
+                    face.out.line(format!("{what} would be ended; nothing was written"))?;
+                }
                 return Ok(Done::Well);
             }
             face.out.flush()?;
@@ -200,7 +199,7 @@ pub async fn expire(face: &mut Face, args: Expire) -> Ran {
 }
 
 /// The open packets that were written at `until` or before: at most a page of them, and how many there are.
-async fn would_end(face: &Face, until: Time) -> Result<(Vec<Seen>, u64), CliError> {
+async fn would_end(face: &Face, until: Time) -> Result<Listed, CliError> {
     let wanted = Listing {
         until: Some(until),
         ..Listing::open(limits::PAGE_MAX)
@@ -210,8 +209,7 @@ async fn would_end(face: &Face, until: Time) -> Result<(Vec<Seen>, u64), CliErro
 
 /// Opens a packet again.
 pub async fn reopen(face: &mut Face, args: Reopen) -> Ran {
-    let wait = args
-        .expires_in
+    let wait = given(args.expires_in)
         .map(|text| Span::parse("expires_in", &text))
         .transpose()?;
     let seen = face.app.reopen(&face.caller, id(&args.id)?, wait).await?;

@@ -26,15 +26,12 @@ fn packet(packet: &wire::Packet) -> Vec<String> {
         None => packet.state.clone(),
     };
     // How old it is comes first: a reader judges everything else by it.
-    let mut lines = vec![
-        format!(
-            "{}  {} old  {}",
-            styled(HEADING, &packet.id),
-            packet.age,
-            styled(of_state(&packet.state), &state)
-        ),
-        styled(HEADING, &visible(&packet.title)),
-    ];
+    let mut lines = vec![format!(
+        "{}  {} old  {}",
+        styled(HEADING, &packet.id),
+        packet.age,
+        styled(of_state(&packet.state), &state)
+    )];
     let mut fact = |name: &str, text: Option<String>| {
         if let Some(text) = text {
             lines.push(format!("  {:<10} {}", name, visible(&text)));
@@ -45,6 +42,7 @@ fn packet(packet: &wire::Packet) -> Vec<String> {
             .as_ref()
             .map_or_else(String::new, |session| format!(" (session {session})"))
     };
+    fact("title", Some(packet.title.clone()));
     let from = format!("{}{}", packet.from_agent, in_session(&packet.from_session));
     let unseen = if packet.to_agent_unseen.is_some() {
         " (no agent of that name was seen here)"

@@ -3,7 +3,7 @@
 use super::choice::{Seeker, lapsed};
 use super::{EndedAs, HandoffId, Packet, State};
 use crate::domain::outcome::Report;
-use crate::domain::{Agent, Owner, Refusal, Session};
+use crate::domain::{Agent, Owner, Refusal, Session, Time};
 
 /// How a packet comes into a caller's hands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,35 +37,44 @@ pub fn claim_by_id(packet: &Packet, seeker: &Seeker) -> Result<Claim, Refusal> {
             "resume without handoff_id takes the next packet that waits for you",
         )),
         State::Closed => Err(Refusal::conflict(
-            format!("{id} was closed as {} by {}", ended(packet), holder(packet)),
+            format!("{id} was closed as {} by {}", ended(packet), closer(packet)),
             "resume without handoff_id takes the next packet that waits for you",
         )),
         State::Expired => Err(Refusal::conflict(
             match &packet.superseded_by {
                 Some(newer) => format!("{id} has been superseded by {newer}"),
                 None if packet.ended_as == Some(EndedAs::Cancelled) => format!("{id} was cancelled by its author"),
-                None => format!(
-                    "{id} expired at {}",
-                    packet.expires_at.map_or(String::new(), |at| at.to_string())
-                ),
+                None => match packet.expires_at.filter(|end| *end <= seeker.now) {
+                    Some(end) => format!("{id} expired at {end}"),
+                    None => format!("{id} was ended before its time"),
+                },
             },
-            if packet.superseded_by.is_some() {
-                "resume the newer one"
-            } else {
-                "ask its author for a new packet"
+            match packet.ended_as {
+                Some(EndedAs::Superseded) => "resume the newer one",
+                Some(EndedAs::Cancelled) => "ask its author for a new packet",
+                _ => "`handoff-memory handoffs reopen` opens it again; else ask its author for a new packet",
             },
         )),
     }
 }
 
-/// Who holds or held a packet, and since when, for a message.
+/// Who holds a packet, and since when, for a message.
 pub fn holder(packet: &Packet) -> String {
+    timed(packet, "since", packet.accepted_at)
+}
+
+/// Who closed a packet, and when.
+fn closer(packet: &Packet) -> String {
+    timed(packet, "at", packet.closed_at)
+}
+
+fn timed(packet: &Packet, word: &str, at: Option<Time>) -> String {
     let mut text = packet.accepted_by.as_ref().map_or("nobody", Agent::as_str).to_owned();
     if let Some(session) = &packet.accepted_session {
         text += &format!(" (session {session})");
     }
-    if let Some(at) = packet.accepted_at {
-        text += &format!(" since {at}");
+    if let Some(at) = at {
+        text += &format!(" {word} {at}");
     }
     text
 }
@@ -128,7 +137,7 @@ pub fn must_be(wanted: State, packet: &Packet, state: State) -> Result<(), Refus
             "only an open packet can be cancelled or expired; its holder releases or closes it",
         ),
         State::Closed => (
-            format!("{id} was closed as {} by {}", ended(packet), holder(packet)),
+            format!("{id} was closed as {} by {}", ended(packet), closer(packet)),
             "what has ended stays ended; write a new packet",
         ),
         State::Expired => (
@@ -169,7 +178,7 @@ pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report
         }),
         State::Accepted if reporter.held_before => Ok(Ending::LeaveAlone(format!(
             "{id} was taken over by {}; it was left alone",
-            holder(packet)
+            timed(packet, "at", packet.accepted_at)
         ))),
         State::Accepted => Err(Refusal::not_allowed(
             format!("{id} is held by {}, and only its holder ends it", holder(packet)),
@@ -195,7 +204,7 @@ pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report
         State::Closed => Ok(Ending::LeaveAlone(format!(
             "{id} was already closed as {} by {}; it was left alone",
             ended(packet),
-            holder(packet)
+            closer(packet)
         ))),
         State::Expired => Ok(Ending::LeaveAlone(format!(
             "{id} has expired ({}); it was left alone",

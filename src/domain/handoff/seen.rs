@@ -52,6 +52,17 @@ pub struct Seen {
     pub now: Time,
 }
 
+/// A page of packets.
+#[derive(Debug, Clone, Default)]
+pub struct Listed {
+    /// The packets.
+    pub seen: Vec<Seen>,
+    /// How many there are in all.
+    pub total: u64,
+    /// Whether some come after these.
+    pub more: bool,
+}
+
 /// How a pinned version stands now.
 #[derive(Debug, Clone)]
 pub enum Standing {

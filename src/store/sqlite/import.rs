@@ -10,11 +10,11 @@ use super::ledger::{self, ProjectRow, project, signed};
 use super::rows;
 use crate::domain::ledger::project_subject;
 use crate::domain::transfer::{EntryLine, Taken};
-use crate::domain::{Agent, Hash, Home, Invalid, Project, Refusal, Session, Workspace, canonical::canonical};
+use crate::domain::{Agent, Hash, Home, Invalid, Refusal, Session, canonical::canonical};
 
 use taking::Taking;
 
-/// Takes a run of consecutive lines of one project in: all of them, or nothing.
+/// Takes a run of consecutive lines of one project in, up to the first that cannot be taken.
 pub fn take(conn: &Connection, home: &Home, lines: &[EntryLine]) -> Result<Taken, Fail> {
     let (mut known, mut added, mut purged) = (0, 0, false);
     let mut row = project(conn, home)?;
@@ -40,32 +40,70 @@ pub fn take(conn: &Connection, home: &Home, lines: &[EntryLine]) -> Result<Taken
             known += 1;
             continue;
         }
-        if entry.seq != seq + 1 {
-            return Err(refused(line, format!("it follows entry {seq}")));
-        }
-        let kind = entry.follows(&hash, &at).map_err(|what| refused(line, what))?;
-        names(line)?;
-        let here = match &row {
-            Some(row) => row.clone(),
-            None => {
-                let made = make(conn, home, line)?;
-                row = Some(made.clone());
-                made
+        // What cannot be taken leaves nothing of itself, and everything before it stays.
+        conn.prepare_cached("SAVEPOINT line")?.execute([])?;
+        match one(conn, home, row.as_ref(), line, (seq, &hash, &at), &mut last_note) {
+            Ok((here, emptied)) => {
+                purged |= emptied;
+                row = Some(here);
             }
-        };
-        let mut taking = Taking {
-            conn,
-            project: &here,
-            line,
-            last_note: &mut last_note,
-        };
-        purged |= taking.write(kind).map_err(|fail| twice(line, fail))?;
-        let detail = canonical(&entry.detail);
-        rows::entry(conn, here.id, &entry.body(), &detail, &entry.hash)?;
+            Err(Fail::Refused(refused)) => {
+                conn.prepare_cached("ROLLBACK TO line")?.execute([])?;
+                conn.prepare_cached("RELEASE line")?.execute([])?;
+                let refused = Some(refused);
+                return Ok(Taken::Followed {
+                    known,
+                    added,
+                    purged,
+                    refused,
+                });
+            }
+            Err(other) => return Err(other),
+        }
+        conn.prepare_cached("RELEASE line")?.execute([])?;
         (seq, at, hash) = (entry.seq, entry.at.clone(), entry.hash.clone());
         added += 1;
     }
-    Ok(Taken::Followed { known, added, purged })
+    let refused = None;
+    Ok(Taken::Followed {
+        known,
+        added,
+        purged,
+        refused,
+    })
+}
+
+/// Takes one line in behind the entry of this position, hash and time; gives the project and whether a text was purged.
+fn one(
+    conn: &Connection,
+    home: &Home,
+    row: Option<&ProjectRow>,
+    line: &EntryLine,
+    (seq, hash, at): (u64, &str, &str),
+    last_note: &mut Option<(i64, String)>,
+) -> Result<(ProjectRow, bool), Fail> {
+    let entry = &line.entry;
+    if entry.seq != seq + 1 {
+        return Err(refused(line, format!("out of order: it stands behind entry {seq}")));
+    }
+    let kind = entry
+        .follows(hash, at)
+        .map_err(|what| refused(line, format!("damaged: {what}")))?;
+    names(line)?;
+    let project = match row {
+        Some(row) => row.clone(),
+        None => make(conn, home, line)?,
+    };
+    let mut taking = Taking {
+        conn,
+        project: &project,
+        line,
+        last_note,
+    };
+    let purged = taking.write(kind).map_err(|fail| placed(line, fail))?;
+    let detail = canonical(&entry.detail);
+    rows::entry(conn, project.id, &entry.body(), &detail, &entry.hash)?;
+    Ok((project, purged))
 }
 
 /// That a line cannot be taken, and why.
@@ -78,11 +116,14 @@ fn refused(line: &EntryLine, what: impl Into<String>) -> Fail {
     Refusal::Invalid(invalid).into()
 }
 
-/// What is there twice is refused by the tables themselves.
-fn twice(line: &EntryLine, fail: Fail) -> Fail {
+/// What is there twice is refused by the tables themselves, and a name by its constructor: each is told with its place.
+fn placed(line: &EntryLine, fail: Fail) -> Fail {
     match &fail {
         Fail::Sql(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
             refused(line, "about something that is there already")
+        }
+        Fail::Refused(Refusal::Invalid(invalid)) if !invalid.field.starts_with("entry ") => {
+            refused(line, format!("damaged: {invalid}"))
         }
         _ => fail,
     }
@@ -98,7 +139,7 @@ fn same<T>(
 ) -> Result<(), Fail> {
     match made {
         Ok(name) if back(&name) == text => Ok(()),
-        _ => Err(refused(line, format!("with a {field} that none can be"))),
+        _ => Err(refused(line, format!("damaged: it has a {field} that none can be"))),
     }
 }
 
@@ -120,7 +161,7 @@ fn make(conn: &Connection, home: &Home, line: &EntryLine) -> Result<ProjectRow, 
     let hex = store.len() == 32 && store.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let said = serde_json::json!({ "store": store, "workspace": workspace, "project": name });
     if !hex || canonical(&said) != canonical(&entry.detail) || entry.subject != project_subject(workspace, name) {
-        return Err(refused(line, "not about the making of its project"));
+        return Err(refused(line, "damaged: it is not about the making of its project"));
     }
     let first: bool = conn.query_row("SELECT NOT EXISTS (SELECT 1 FROM project)", [], |row| row.get(0))?;
     if first {
@@ -133,14 +174,5 @@ fn make(conn: &Connection, home: &Home, line: &EntryLine) -> Result<ProjectRow, 
     Ok(ProjectRow {
         id: conn.last_insert_rowid(),
         home: home.clone(),
-    })
-}
-
-/// The home that a project's first line names.
-pub fn home_of(line: &EntryLine) -> Result<Home, Invalid> {
-    let name = |field: &str| line.entry.detail[field].as_str().unwrap_or_default().to_owned();
-    Ok(Home {
-        workspace: Workspace::new(&name("workspace"))?,
-        project: Project::new(&name("project"))?,
     })
 }

@@ -7,15 +7,15 @@ use super::ledger::{self, ProjectRow, number, project, signed};
 use super::packets;
 use super::versions::stored;
 use crate::domain::handoff::listing::Listing;
-use crate::domain::handoff::seen::Seen;
+use crate::domain::handoff::seen::Listed;
 use crate::domain::handoff::{HandoffId, State};
 use crate::domain::ledger::Checkpoint;
 use crate::domain::{Actor, Home, Project, Workspace};
 
-/// One page of packets, and how many there are in all.
-pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<(Vec<Seen>, u64), Fail> {
+/// One page of packets.
+pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<Listed, Fail> {
     let Some(row) = project(conn, &actor.home)? else {
-        return Ok((Vec::new(), 0));
+        return Ok(Listed::default());
     };
     let (all, owner) = packets::sight(actor);
     let states = serde_json::to_string(&wanted.states.iter().map(|state| state.as_str()).collect::<Vec<_>>())
@@ -41,7 +41,8 @@ pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<(Ve
     } else {
         ("ASC", ">")
     };
-    let ids: Vec<String> = conn
+    // One more than is given shows whether there are more.
+    let mut ids: Vec<String> = conn
         .prepare_cached(&format!(
             "SELECT id FROM handoff WHERE {filter} AND (?8 IS NULL OR seq {beyond} ?8) ORDER BY seq {order} LIMIT ?9"
         ))?
@@ -55,17 +56,19 @@ pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<(Ve
                 mine,
                 until,
                 wanted.after.map(signed),
-                i64::try_from(wanted.limit).unwrap_or(i64::MAX)
+                i64::try_from(wanted.limit.saturating_add(1)).unwrap_or(i64::MAX)
             ],
             |row| row.get(0),
         )?
         .collect::<rusqlite::Result<_>>()?;
+    let more = ids.len() > wanted.limit;
+    ids.truncate(wanted.limit);
     let mut seen = Vec::new();
     for id in ids {
         let packet = packets::find(conn, row.id, actor, &stored(HandoffId::named("handoff_id", &id))?)?;
         seen.push(packets::see(conn, &row, actor, packet)?);
     }
-    Ok((seen, total))
+    Ok(Listed { seen, total, more })
 }
 
 /// The ids of the open packets that were written at `until` or before, oldest first.

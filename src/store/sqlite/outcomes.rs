@@ -45,7 +45,14 @@ pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, for
                 held_before: super::taking::held_before(conn, row.id, actor, &packet.id)?,
                 force,
             };
-            Some(ending(packet, packet.state_at(actor.now), &reporter, new.report)?)
+            let end = ending(packet, packet.state_at(actor.now), &reporter, new.report)?;
+            match (&end, new.only) {
+                // Whoever asked for just this is to know that it was not done.
+                (Ending::LeaveAlone(why), Some(_)) => {
+                    return Err(Refusal::conflict(why.clone(), "peek to see where it stands").into());
+                }
+                _ => Some(end),
+            }
         }
         None => None,
     };

@@ -31,6 +31,8 @@ pub struct Worker {
 struct Shared {
     path: PathBuf,
     durability: Durability,
+    /// Whether it is nobody's to know that the file was made: it is gone again soon.
+    aside: bool,
     created: AtomicBool,
     opened: AtomicBool,
     /// Reading connections that rest.
@@ -49,10 +51,11 @@ struct Writer {
 }
 
 impl Worker {
-    pub fn new(path: PathBuf, durability: Durability) -> Self {
+    pub fn new(path: PathBuf, durability: Durability, aside: bool) -> Self {
         let shared = Shared {
             path,
             durability,
+            aside,
             created: AtomicBool::new(false),
             opened: AtomicBool::new(false),
             readers: Mutex::new(Vec::new()),
@@ -271,7 +274,9 @@ impl Writer {
                 shared.rested().clear();
                 let opened = connection::writer(path, shared.durability)?;
                 if opened.created {
-                    tracing::warn!(path = %path.display(), "created a new database");
+                    if !shared.aside {
+                        tracing::warn!(path = %path.display(), "created a new database");
+                    }
                     shared.created.store(true, Ordering::Relaxed);
                 }
                 shared.opened.store(true, Ordering::Relaxed);

@@ -4,16 +4,16 @@ use serde_json::value::RawValue;
 
 use super::{flag, listed, packet, reference, warnings};
 use crate::domain::Home;
-use crate::domain::handoff::seen::{Resolved, Seen, Standing};
+use crate::domain::handoff::seen::{self, Resolved, Seen, Standing};
 use crate::domain::ledger::Told;
 use crate::wire::{Entry, Expired, Listed, Reopened, Shown};
 
-/// A page of packets; `limit` is how many were asked for.
-pub fn queue(seen: &[Seen], total: u64, home: &Home, limit: usize, more: Vec<String>) -> Listed {
-    let last = seen.last().filter(|_| seen.len() == limit);
+/// A page of packets.
+pub fn queue(page: &seen::Listed, home: &Home, more: Vec<String>) -> Listed {
+    let last = page.seen.last().filter(|_| page.more);
     Listed {
-        packets: seen.iter().map(|seen| listed(seen, home)).collect(),
-        total,
+        packets: page.seen.iter().map(|seen| listed(seen, home)).collect(),
+        total: page.total,
         next_cursor: last.map(|seen| format!("q{}", seen.packet.seq)),
         warnings: warnings(more),
     }

@@ -1,12 +1,11 @@
 //! Letting a person write a packet in an editor.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{Draft, Written, markdown};
+use super::Draft;
 use crate::cli::output::{CliError, plain};
-use crate::domain::Invalid;
-use crate::domain::handoff::Texts;
+use crate::cli::words::given;
 
 /// The draft that the editor gets.
 pub fn template(args: &Draft) -> String {
@@ -33,72 +32,51 @@ pub fn template(args: &Draft) -> String {
     )
 }
 
-/// Lets a person write the packet; none when the draft came back as it was.
-pub fn edited(args: &Draft) -> Result<Option<Written>, CliError> {
-    let template = template(args);
-    let file = std::env::temp_dir().join(format!("handoff-{}-{}.md", std::process::id(), random()));
-    let failed = |what: &str, error: &std::io::Error| {
-        CliError::File(format!(
-            "the draft {} could not be {what}: {}",
-            file.display(),
-            plain(error)
-        ))
-    };
-    private(&file)
-        .and_then(|mut made| made.write_all(template.as_bytes()))
-        .map_err(|error| failed("written", &error))?;
-    let kept = |why: String| CliError::File(format!("{why}; your draft is kept in {}", file.display()));
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
-        let editor = std::env::var(name).ok()?;
-        (!editor.trim().is_empty()).then_some(editor)
-    });
-    let editor = editor.unwrap_or_else(|| {
-        if cfg!(windows) {
-            "notepad".to_owned()
-        } else {
-            "vi".to_owned()
-        }
-    });
-    match command(&editor, &file).status() {
-        Ok(status) if status.success() => {}
-        Ok(_) => return Err(kept(format!("the editor `{editor}` ended with an error"))),
-        Err(error) => {
-            return Err(kept(format!(
-                "the editor `{editor}` could not be started: {}",
-                plain(&error)
-            )));
-        }
+/// A draft that a person wrote, in a file that is kept until the packet is written.
+pub struct Kept(PathBuf);
+
+impl Kept {
+    /// Where it is, in words.
+    pub fn kept(&self) -> String {
+        format!("your draft is kept in {}", self.0.display())
     }
-    let text = std::fs::read_to_string(&file).map_err(|error| failed("read", &error))?;
-    let written = if text == template || text.trim().is_empty() {
-        None
-    } else {
-        let mut written = markdown(&text).map_err(|invalid| kept(invalid.to_string()))?;
-        // What has no place in the draft comes from the flags.
-        written.supersedes = args.supersedes.clone();
-        written.expires_in = args.expires_in.clone();
-        written.shared = Some(args.shared);
-        written.cwd = args.cwd.clone();
-        checked_again(&written).map_err(|invalid| kept(invalid.to_string()))?;
-        Some(written)
-    };
-    let _ = std::fs::remove_file(&file);
-    Ok(written)
+
+    /// The packet is written: the file may go.
+    pub fn written(self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
-/// Whether the texts of a draft can be taken, so that it is kept where they cannot.
-fn checked_again(written: &Written) -> Result<(), Invalid> {
-    let list = |entries: &Option<Vec<String>>| entries.clone().unwrap_or_default();
-    let title = written.title.as_deref().unwrap_or_default();
-    let summary = written.summary.as_deref().unwrap_or_default();
-    Texts::new(
-        title,
-        summary,
-        list(&written.next_steps),
-        list(&written.open_questions),
-        list(&written.files_touched),
-    )
-    .map(drop)
+/// Lets a person write the packet; none when the draft came back as it was.
+pub fn edited(args: &Draft) -> Result<Option<(String, Kept)>, CliError> {
+    let template = template(args);
+    let draft = Kept(std::env::temp_dir().join(format!("handoff-{}-{}.md", std::process::id(), random())));
+    let file = &draft.0;
+    let failed = |what: &str, error: &std::io::Error| {
+        let text = format!("the draft {} could not be {what}: {}", file.display(), plain(error));
+        CliError::File(text)
+    };
+    private(file)
+        .and_then(|mut made| made.write_all(template.as_bytes()))
+        .map_err(|error| failed("written", &error))?;
+    let editor = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(|name| given(std::env::var(name).ok()));
+    let editor = editor.unwrap_or_else(|| if cfg!(windows) { "notepad" } else { "vi" }.to_owned());
+    let why = match command(&editor, file).status() {
+        Ok(status) if status.success() => None,
+        Ok(_) => Some(format!("the editor `{editor}` ended with an error")),
+        Err(error) => Some(format!("the editor `{editor}` could not be started: {}", plain(&error))),
+    };
+    if let Some(why) = why {
+        return Err(CliError::File(format!("{why}; {}", draft.kept())));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| failed("read", &error))?;
+    if text == template || text.trim().is_empty() {
+        draft.written();
+        return Ok(None);
+    }
+    Ok(Some((text, draft)))
 }
 
 /// An editor may be a command with arguments: the shell takes it apart.

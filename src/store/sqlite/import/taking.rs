@@ -15,7 +15,9 @@ use crate::domain::outcome::{OutcomeDetail, Report};
 use crate::domain::purge::is_outcome_id;
 use crate::domain::record::{Tags, VersionBody, version_subject};
 use crate::domain::transfer::EntryLine;
-use crate::domain::{Address, Agent, Confidence, Hash, JsonText, Key, OutcomeRef, Owner, Scope, canonical::canonical};
+use crate::domain::{
+    Address, Agent, Confidence, Hash, JsonText, Key, OutcomeRef, Owner, Scope, canonical::canonical, limits,
+};
 
 use super::{refused, same};
 
@@ -30,7 +32,7 @@ pub struct Taking<'a> {
 
 impl Taking<'_> {
     fn refused(&self, what: impl Into<String>) -> Fail {
-        refused(self.line, what)
+        refused(self.line, format!("damaged: {}", what.into()))
     }
 
     /// Writes what the entry vouches for; says whether a text was purged.
@@ -38,12 +40,12 @@ impl Taking<'_> {
         let line = self.line;
         let extra = (line.version.is_some(), line.packet.is_some());
         if extra != (kind == Kind::Remembered, kind == Kind::HandedOff) {
-            return Err(self.refused("without what it vouches for, or with something else"));
+            return Err(self.refused("it comes without what it vouches for, or with something else"));
         }
         match kind {
             Kind::Created => {
                 if self.line.entry.seq != 1 {
-                    return Err(self.refused("a second making of its project"));
+                    return Err(self.refused("its project is there already"));
                 }
             }
             Kind::Remembered => self.version()?,
@@ -67,8 +69,8 @@ impl Taking<'_> {
         };
         match &self.line.text {
             None if self.line.purged => insert(&[], ""),
-            None => Err(self.refused("without its text")),
-            Some(_) if self.line.purged => Err(self.refused("purged, and has a text")),
+            None => Err(self.refused("its text is missing")),
+            Some(_) if self.line.purged => Err(self.refused("it is purged, and has a text")),
             Some(text) if !text.fits(hash) => Err(self.refused("its text does not fit its hash")),
             Some(text) if !check(&text.body) => Err(self.refused("its text is not one that can be stored")),
             Some(text) => insert(&text.nonce().unwrap_or_default(), &text.body),
@@ -80,7 +82,7 @@ impl Taking<'_> {
         let hash = match &self.line.entry.detail["note_hash"] {
             Value::Null => {
                 if self.line.text.is_some() || self.line.purged {
-                    return Err(self.refused("with a text that it does not name"));
+                    return Err(self.refused("it has a text that it does not name"));
                 }
                 return Ok(None);
             }
@@ -90,10 +92,19 @@ impl Taking<'_> {
         if let Some((content, known)) = self.last_note.as_ref()
             && *known == hash
         {
+            let again = match &self.line.text {
+                Some(text) => !self.line.purged && text.fits(&hash),
+                None => self.line.purged,
+            };
+            if !again {
+                return Err(self.refused("its note is not the one that it names"));
+            }
             return Ok(Some((*content, hash)));
         }
-        let is_note =
-            |body: &str| serde_json::from_str::<String>(body).is_ok_and(|text| JsonText::of(&text).as_str() == body);
+        let is_note = |body: &str| {
+            serde_json::from_str::<String>(body)
+                .is_ok_and(|text| text.len() <= limits::NOTE_BYTES && JsonText::of(&text).as_str() == body)
+        };
         let kept = (self.keep(&hash, is_note)?, hash);
         *self.last_note = Some(kept.clone());
         Ok(Some(kept))
@@ -101,9 +112,11 @@ impl Taking<'_> {
 
     fn version(&mut self) -> Result<(), Fail> {
         let (entry, Some(part)) = (&self.line.entry, &self.line.version) else {
-            return Err(self.refused("without its version"));
+            return Err(self.refused("its version is missing"));
         };
-        let (scope, key, number) = entry.version().ok_or_else(|| self.refused("not about a version"))?;
+        let (scope, key, number) = entry
+            .version()
+            .ok_or_else(|| self.refused("it is not about a version"))?;
         same(self.line, "scope", &scope, Scope::new(&scope), Scope::as_str)?;
         same(self.line, "key", &key, Key::new(&key), Key::as_str)?;
         if let Some(agent) = &part.private_to {
@@ -114,7 +127,7 @@ impl Taking<'_> {
         if !tags.iter().eq(part.tags.iter().map(String::as_str))
             || part.meta.as_ref().is_some_and(|meta| !meta.is_object())
         {
-            return Err(self.refused("with tags or meta that none can be"));
+            return Err(self.refused("it has tags or meta that none can be"));
         }
         let at = Address {
             scope: Scope::new(&scope)?,
@@ -167,7 +180,7 @@ impl Taking<'_> {
 
     fn packet(&mut self) -> Result<(), Fail> {
         let (entry, Some(part)) = (&self.line.entry, &self.line.packet) else {
-            return Err(self.refused("without its packet"));
+            return Err(self.refused("its packet is missing"));
         };
         same(
             self.line,
@@ -190,7 +203,11 @@ impl Taking<'_> {
         }
         let before = ledger::checkpoint(self.conn, &self.project.home)?.map(|checkpoint| checkpoint.to_string());
         if before.as_ref() != Some(&part.checkpoint) || Origin::parse(&part.origin).is_none() {
-            return Err(self.refused("with a checkpoint or an origin that is not its own"));
+            return Err(self.refused("it has a checkpoint or an origin that is not its own"));
+        }
+        let distinct: std::collections::HashSet<_> = part.refs.iter().collect();
+        if part.refs.len() > limits::REFS || distinct.len() < part.refs.len() {
+            return Err(self.refused("it pins too many versions, or one twice"));
         }
         let (mut pins, mut hashes) = (Vec::new(), Vec::new());
         for (scope, key, number) in &part.refs {
@@ -199,7 +216,7 @@ impl Taking<'_> {
                 key: Key::new(key)?,
             };
             let pinned = versions::numbered(self.conn, self.project.id, &at, *number, Budget(0))?
-                .ok_or_else(|| self.refused(format!("pins {at} version {number}, which is not there")))?;
+                .ok_or_else(|| self.refused(format!("it pins {at} version {number}, which is not there")))?;
             pins.push(pinned.id);
             hashes.push(pinned.hash);
         }
@@ -226,8 +243,12 @@ impl Taking<'_> {
         if body.hash().to_string() != entry.digest {
             return Err(self.refused("its fields and pins are not those that it vouches for"));
         }
-        let are_texts =
-            |text: &str| serde_json::from_str::<Texts>(text).is_ok_and(|texts| JsonText::of(&texts).as_str() == text);
+        let are_texts = |body: &str| {
+            serde_json::from_str::<Texts>(body)
+                .ok()
+                .and_then(|t| Texts::new(&t.title, &t.summary, t.next_steps, t.open_questions, t.files_touched).ok())
+                .is_some_and(|texts| JsonText::of(&texts).as_str() == body)
+        };
         let content = self.keep(&part.texts_hash, are_texts)?;
         rows::packet(self.conn, self.project.id, entry.seq, &body, content, &pins)
     }
@@ -236,7 +257,7 @@ impl Taking<'_> {
     fn step(&mut self) -> Result<(), Fail> {
         let entry = &self.line.entry;
         let found = rows::life(self.conn, self.project.id, &entry.subject).optional()?;
-        let mut life = found.ok_or_else(|| self.refused("about a packet that is not there"))?;
+        let mut life = found.ok_or_else(|| self.refused("it is about a packet that is not there"))?;
         let step = Step {
             seq: signed(entry.seq),
             at: entry.at.clone(),
@@ -267,14 +288,14 @@ impl Taking<'_> {
         let success = Report::parse(text("outcome")).ok().and_then(Report::moves);
         let (Some(success), Some(number), true) = (success, detail["version"].as_u64(), is_outcome_id(&entry.subject))
         else {
-            return Err(self.refused("not about an outcome"));
+            return Err(self.refused("it is not about an outcome"));
         };
         let at = Address {
             scope: Scope::new(text("scope"))?,
             key: Key::new(text("key"))?,
         };
         let version = versions::numbered(self.conn, self.project.id, &at, number, Budget(0))?
-            .ok_or_else(|| self.refused("about a version that is not there"))?;
+            .ok_or_else(|| self.refused("it is about a version that is not there"))?;
         let (before, after) = (version.opinion, version.opinion.after(success));
         let said = OutcomeDetail {
             outcome_ref: text("outcome_ref"),
@@ -316,7 +337,7 @@ impl Taking<'_> {
         let hash = entry.detail["hash"].as_str().unwrap_or_default();
         let texts = super::super::purge::texts_of(self.conn, self.project.id, &entry.subject, hash)?;
         if texts.is_empty() {
-            return Err(self.refused("about a text that is not there"));
+            return Err(self.refused("it is about a text that is not there"));
         }
         let mut any = false;
         for content in texts {

@@ -211,6 +211,9 @@ fn entry(
             "a project is created by its first entry and by no other",
         );
     }
+    if let Err(what) = crate::domain::ledger::detail::check(parsed, &detail) {
+        check.note("ledger_detail", place, what);
+    }
     let found = match parsed {
         Kind::Created => created(project, store, &subject, &detail, &at),
         _ => vouched(check, project, parsed, &subject, &detail, seq),
