@@ -237,7 +237,10 @@ fn in_runtime<F: Future<Output = ExitCode>>(config: Config, work: impl FnOnce(Ar
             return Done::Failed.into();
         }
     };
-    let code = runtime.block_on(work(Arc::new(App::new(config))));
+    let code = runtime.block_on(async {
+        large_files_fail();
+        work(Arc::new(App::new(config))).await
+    });
     // A client that keeps the input open must not keep the process from ending.
     runtime.shutdown_background();
     code
@@ -253,18 +256,23 @@ async fn serve(app: Arc<App>) -> ExitCode {
     }
 }
 
+/// A write past a file size limit is to fail as a write does, and not to end the process: once the signal has been listened
+/// for, it ends nothing any more.
+#[cfg(unix)]
+fn large_files_fail() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}
+
+#[cfg(not(unix))]
+fn large_files_fail() {}
+
 /// Resolves when the system asks the process to end.
 #[cfg(unix)]
 async fn stopped() {
     use tokio::signal::unix::{SignalKind, signal};
-    // A write past a file size limit is to fail as a write does, and not to end the process.
-    let too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
-    match (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-        too_large,
-    ) {
-        (Ok(mut terminate), Ok(mut interrupt), _too_large) => {
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
         }
         _ => std::future::pending().await,

@@ -111,7 +111,7 @@ pub fn unwritable(path: &Path, error: &io::Error) -> AppError {
     AppError::File {
         path: path.to_owned(),
         what,
-        full: matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded),
+        full: matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge),
     }
 }
 

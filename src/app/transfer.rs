@@ -40,6 +40,20 @@ pub struct Exported {
     pub checkpoints: Vec<Checkpoint>,
 }
 
+/// Only the copy is written: a disk that is full, or cannot be written, is its disk.
+fn of_target(error: StoreError, to: &Path) -> AppError {
+    let (what, full) = match &error {
+        StoreError::DiskFull { .. } => ("its disk is full", true),
+        StoreError::ReadOnly { .. } => ("its disk cannot be written", false),
+        _ => return error.into(),
+    };
+    AppError::File {
+        path: to.to_owned(),
+        what: what.to_owned(),
+        full,
+    }
+}
+
 impl App {
     /// Copies the file as it is at one moment, under whatever is being written, proves the copy, and only then gives it its
     /// name. `progress` is told what is being done, and how much of how much.
@@ -61,7 +75,7 @@ impl App {
         tokio::pin!(copying);
         loop {
             tokio::select! {
-                copied = &mut copying => break copied?,
+                copied = &mut copying => break copied.map_err(|error| of_target(error, to))?,
                 () = tokio::time::sleep(Duration::from_millis(100)) => progress("copying", size(fresh.part()).min(all), all),
             }
         }
@@ -95,8 +109,14 @@ impl App {
     /// # Errors
     /// When it is.
     pub fn apart(&self, to: &Path) -> Result<(), AppError> {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let own = ["", "-wal", "-shm"].into_iter().any(|ending| {
+        // The file itself may not be there yet; its folder is, or nothing can be written there.
+        let real = |path: &Path| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().unwrap_or_default();
+            path.canonicalize()
+                .unwrap_or_else(|_| folder.join(path.file_name().unwrap_or_default()))
+        };
+        let own = ["", "-wal", "-shm", "-journal"].into_iter().any(|ending| {
             let mut name = self.store.path().as_os_str().to_owned();
             name.push(ending);
             real(Path::new(&name)) == real(to)

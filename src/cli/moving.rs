@@ -204,10 +204,14 @@ pub async fn import(face: &mut Face, args: Import) -> Ran {
         for project in &answer.projects {
             let name = format!("{}/{}", project.workspace, project.project);
             let line = match project.diverged_at {
-                Some(seq) => styled(
-                    WARNING,
-                    &visible(&format!("{name}: the ledgers part at entry {seq}; left as it was")),
-                ),
+                Some(seq) => {
+                    let so_far = match project.added {
+                        0 => "left as it was".to_owned(),
+                        added => format!("{added} were added before somebody wrote there"),
+                    };
+                    let line = format!("{name}: the ledgers part at entry {seq}; {so_far}");
+                    styled(WARNING, &visible(&line))
+                }
                 None => visible(&format!(
                     "{name}: {}, {} known and {} added",
                     project.state, project.known, project.added
