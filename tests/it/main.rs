@@ -3,11 +3,14 @@
 mod arguments;
 mod concurrency;
 mod demo;
+mod everything;
 mod format;
 mod handoffs;
 mod handoffs_more;
 mod harness;
 mod kills;
+mod moving;
+mod moving_tampered;
 mod outcomes;
 mod owners;
 mod previews;
