@@ -10,6 +10,8 @@ mod handoffs_more;
 mod harness;
 mod kills;
 mod moving;
+mod moving_forged;
+mod moving_large;
 mod moving_tampered;
 mod outcomes;
 mod owners;
