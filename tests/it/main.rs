@@ -1,6 +1,7 @@
 //! Everything that is tested from outside, through the real executable.
 
 mod arguments;
+mod backups;
 mod concurrency;
 mod demo;
 mod everything;
@@ -10,6 +11,7 @@ mod handoffs_more;
 mod harness;
 mod kills;
 mod moving;
+mod moving_files;
 mod moving_forged;
 mod moving_large;
 mod moving_tampered;
