@@ -111,7 +111,10 @@ pub fn unwritable(path: &Path, error: &io::Error) -> AppError {
     AppError::File {
         path: path.to_owned(),
         what,
-        full: matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge),
+        full: matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        ),
     }
 }
 

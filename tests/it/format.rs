@@ -14,11 +14,13 @@ fn script() -> Command {
     command
 }
 
-fn check(db: &Path) -> Output {
+/// Lets the script check a file.
+pub fn check(db: &Path) -> Output {
     script().arg(db).output().expect("this test needs python3 on the PATH")
 }
 
-fn said(output: &Output) -> String {
+/// Everything that it printed.
+pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 

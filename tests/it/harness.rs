@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -31,6 +31,11 @@ pub const CLIENT: &str = "it-client";
 pub const LEGACY: &str = "2025-11-25";
 /// The protocol revision that has no `initialize`.
 pub const MODERN: &str = "2026-07-28";
+
+/// Whether the long form of a test is wished for: `LONG_TESTS=1`.
+pub fn is_long() -> bool {
+    std::env::var_os("LONG_TESTS").is_some_and(|wish| wish == "1")
+}
 
 /// One temporary folder: `memory.db` (not created), `home`, `data` and the working directory `work`.
 pub struct Place {
@@ -211,23 +216,39 @@ impl Start {
 
     /// Runs to the end with nothing on stdin.
     pub fn run(&self) -> Ran {
+        self.run_over(Stdio::null(), PATIENCE)
+    }
+
+    /// Runs to the end with these bytes on stdin.
+    pub fn run_fed(&self, bytes: &[u8]) -> Ran {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(bytes).expect("it is written");
+        file.rewind().expect("from its start");
+        self.run_over(file.into(), PATIENCE)
+    }
+
+    /// Runs to the end with this stdin, and fails after `patience`.
+    pub fn run_over(&self, stdin: Stdio, patience: Duration) -> Ran {
         let mut command = self.command();
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the executable starts");
-        let stdout = drain(child.stdout.take().expect("stdout"));
-        let stderr = drain(child.stderr.take().expect("stderr"));
-        let status = wait(&mut child, PATIENCE).unwrap_or_else(|| {
-            let _ = child.kill();
-            panic!("{:?} did not end within {PATIENCE:?}", self.args)
-        });
-        Ran {
-            code: status.code(),
-            stdout: stdout.join().expect("stdout was read"),
-            stderr: stderr.join().expect("stderr was read"),
-        }
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        finished(command, patience)
+    }
+}
+
+/// Runs a process with piped output to its end.
+pub fn finished(mut command: Command, patience: Duration) -> Ran {
+    let mut child = command.spawn().expect("the executable starts");
+    drop(command);
+    let stdout = drain(child.stdout.take().expect("stdout"));
+    let stderr = drain(child.stderr.take().expect("stderr"));
+    let status = wait(&mut child, patience).unwrap_or_else(|| {
+        let _ = child.kill();
+        panic!("it did not end within {patience:?}")
+    });
+    Ran {
+        code: status.code(),
+        stdout: stdout.join().expect("stdout was read"),
+        stderr: stderr.join().expect("stderr was read"),
     }
 }
 
@@ -668,10 +689,9 @@ pub fn no_null(answer: &Value, path: &str) {
         Value::Null => panic!("`{path}` is null; absent means absent"),
         Value::Array(items) => items.iter().for_each(|item| no_null(item, path)),
         Value::Object(fields) => {
-            for (name, field) in fields
-                .iter()
-                .filter(|(name, _)| !["value", "detail"].contains(&name.as_str()))
-            {
+            // What stands inside these is stored data, and may be anything.
+            let ours = |name: &String| !["value", "meta", "detail"].contains(&name.as_str());
+            for (name, field) in fields.iter().filter(|(name, _)| ours(name)) {
                 no_null(field, &format!("{path}.{name}"));
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::handoffs::id;
-use crate::harness::{Place, Server, answer_of};
+use crate::harness::{Place, Server, answer_of, is_long};
 
 /// The same moments in each run of the tests: splitmix64.
 struct Dice(u64);
@@ -23,11 +23,7 @@ impl Dice {
 
 /// How many times a server is killed: 200 with `LONG_TESTS=1`.
 fn runs() -> u64 {
-    if std::env::var_os("LONG_TESTS").is_some_and(|wish| wish == "1") {
-        200
-    } else {
-        25
-    }
+    if is_long() { 200 } else { 25 }
 }
 
 /// Waits for the first `acknowledged` replies and a moment more, kills, and gives every answer that came out at all

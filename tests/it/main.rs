@@ -1,6 +1,7 @@
 //! Everything that is tested from outside, through the real executable.
 
 mod arguments;
+mod backups;
 mod cli;
 mod cli_drafts;
 mod cli_edges;
@@ -10,6 +11,7 @@ mod cli_output;
 mod cli_queue;
 mod concurrency;
 mod demo;
+mod everything;
 mod faces;
 mod format;
 mod handoffs;
@@ -17,6 +19,11 @@ mod handoffs_more;
 mod harness;
 mod kills;
 mod masked;
+mod moving;
+mod moving_files;
+mod moving_forged;
+mod moving_large;
+mod moving_tampered;
 mod outcomes;
 mod owners;
 mod previews;

@@ -12,28 +12,31 @@ use serde_json::{Value, json};
 use crate::handoffs::until;
 use crate::harness::{LEGACY, Place, Refusal, Server, open_sql, warned};
 
-fn text(path: &Path) -> &str {
+/// A path as an argument.
+pub fn text(path: &Path) -> &str {
     path.to_str().expect("a path in Unicode")
 }
 
 /// The path beside `path` whose name ends like this.
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
 }
 
-fn mode(path: &Path) -> u32 {
+/// The bits that say who may use a file.
+pub fn mode(path: &Path) -> u32 {
     let meta = std::fs::metadata(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     meta.permissions().mode() & 0o7777
 }
 
-fn size(path: &Path) -> u64 {
+/// A file's size in bytes; 0 where there is none.
+pub fn size(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
 /// The names in a folder, sorted.
-fn listed(folder: &Path) -> Vec<String> {
+pub fn listed(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
@@ -46,7 +49,8 @@ fn write(key: &str, value: Value) -> Value {
     json!({"scope": "s", "key": key, "value": value})
 }
 
-fn as_root() -> bool {
+/// Whether this user may mount file systems.
+pub fn as_root() -> bool {
     geteuid().is_root()
 }
 
@@ -58,12 +62,13 @@ fn names_file(refusal: &Refusal, path: &Path) {
 }
 
 /// A small file system in memory, gone with the value. None when this user may not mount one.
-struct Small {
-    at: PathBuf,
+pub struct Small {
+    /// Where it is mounted.
+    pub at: PathBuf,
 }
 
 impl Small {
-    fn mount(at: &Path, size: &str) -> Option<Self> {
+    pub fn mount(at: &Path, size: &str) -> Option<Self> {
         if !as_root() {
             return None;
         }
@@ -76,7 +81,7 @@ impl Small {
             .then(|| Self { at: at.to_owned() })
     }
 
-    fn remount(&self, option: &str) {
+    pub fn remount(&self, option: &str) {
         let status = Command::new("mount")
             .args(["-o", &format!("remount,{option}"), text(&self.at)])
             .status()
