@@ -227,8 +227,10 @@ pub async fn import(face: &mut Face, args: Import) -> Ran {
                 .line(format!("{} written anew", counted(replayed, "current value")))?;
         }
     }
-    if !done.complete {
-        say("handoff-memory: the export is not whole: what holds of it was taken, and something is missing");
+    if !done.ended {
+        say("handoff-memory: the export ends early: what it holds was taken, and more is missing");
+    } else if !done.complete {
+        say("handoff-memory: the export is not whole: its end tells of other entries than came");
     }
     if diverged && !replaying {
         say(

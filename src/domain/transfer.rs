@@ -3,6 +3,7 @@
 //! A ledger entry and what stands beside it are enough to make every row of the file again, so that a project that was
 //! imported has the same hashes and the same checkpoint. See `docs/format.md` for the fields.
 
+mod check;
 mod survey;
 
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,8 @@ pub struct VersionPart {
     pub private_to: Option<String>,
     /// The confidence that it was written with.
     pub confidence: f64,
+    /// The hash of the version before, 64 zeros for the first.
+    pub prev_hash: String,
 }
 
 /// What of a packet its entry does not say.
@@ -129,8 +132,8 @@ pub struct PacketPart {
     pub origin: String,
     /// The salted hash of its texts.
     pub texts_hash: String,
-    /// The pinned versions in order: scope, key and number of each.
-    pub refs: Vec<(String, String, u64)>,
+    /// The pinned versions in order: scope, key, number and hash of each.
+    pub refs: Vec<(String, String, u64, String)>,
     /// The git work tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,

@@ -203,7 +203,7 @@ fn u06_one_project_alone_can_be_moved() {
         "--this-project",
         text(&place.path().join("no.jsonl")),
     ]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(!place.path().join("no.jsonl").exists());
 }
 

@@ -78,6 +78,8 @@ fn forge(lines: &mut [Value]) -> Vec<u8> {
                 .unwrap_or_default();
             let record = json!([subject[0], subject[1]]);
             let before = versions.iter().rfind(|(at, _)| json!([at[0], at[1]]) == record);
+            let before = before.map_or(Hash::ZERO.to_string(), |(_, hash)| hash.clone());
+            line["version"]["prev_hash"] = json!(before);
             let mut body = line["version"].clone();
             for (name, value) in [
                 ("v", json!(1)),
@@ -89,10 +91,6 @@ fn forge(lines: &mut [Value]) -> Vec<u8> {
                 ("author", entry["agent"].clone()),
                 ("session", entry["session"].clone()),
                 ("created_at", entry["at"].clone()),
-                (
-                    "prev_hash",
-                    json!(before.map_or(Hash::ZERO.to_string(), |(_, hash)| hash.clone())),
-                ),
             ] {
                 body[name] = value;
             }
@@ -111,10 +109,16 @@ fn forge(lines: &mut [Value]) -> Vec<u8> {
                 hash,
             };
             line["packet"]["checkpoint"] = json!(before.to_string());
+            let mut hashes = Vec::new();
+            for pin in line["packet"]["refs"].as_array_mut().expect("refs") {
+                let named = json!([pin[0], pin[1], pin[2]]);
+                if let Some((_, hash)) = versions.iter().find(|(at, _)| *at == named) {
+                    pin[3] = json!(hash);
+                }
+                hashes.push(pin[3].clone());
+            }
             let mut body = line["packet"].clone();
-            let pins = body["refs"].as_array().expect("refs").iter();
-            let hashes = pins.map(|pin| versions.iter().find(|(at, _)| at == pin).map_or("?", |(_, hash)| hash));
-            body["refs"] = json!(hashes.collect::<Vec<_>>());
+            body["refs"] = json!(hashes);
             for (name, value) in [
                 ("v", json!(1)),
                 ("id", entry["subject"].clone()),

@@ -66,6 +66,7 @@ pub fn generate(to: &Path, project: &str, versions: u64, records: u64) -> Checkp
                 meta: None,
                 private_to: None,
                 confidence: 0.5 + (seq % 50) as f64 / 100.0,
+                prev_hash: before.clone(),
             };
             let body = VersionBody {
                 v: 1,

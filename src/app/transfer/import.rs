@@ -36,7 +36,9 @@ pub struct ImportedProject {
 pub struct Imported {
     /// Its projects in their order.
     pub projects: Vec<ImportedProject>,
-    /// Whether the export was there to its end, and all of it held.
+    /// Whether the export was there to its end.
+    pub ended: bool,
+    /// Whether everything came that its end tells of.
     pub complete: bool,
     /// How many current values were written anew into the project that was named for it.
     pub replayed: u64,
@@ -78,6 +80,7 @@ impl App {
             look: &look,
             done: Imported {
                 complete: look.survey.complete,
+                ended: look.survey.ended,
                 ..Imported::default()
             },
             batch: Vec::new(),
@@ -225,6 +228,7 @@ fn look(input: impl BufRead, progress: impl Fn(u64)) -> Result<Look, AppError> {
         if let Err(mut broken) = line.and_then(|line| look.survey.line(&line)) {
             broken.field = match broken.field.as_str() {
                 "line" => format!("line {}", lines.number),
+                "export" => "export".to_owned(),
                 field => format!("line {}, {field}", lines.number),
             };
             look.broken = Some(broken);

@@ -1,6 +1,6 @@
 //! A first look through an export, before anything of it is taken: how far its chains hold, and what is missing at its end.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{EndLine, EntryLine, Line};
 use crate::domain::ledger::{Checkpoint, Kind};
@@ -15,7 +15,8 @@ pub struct Survey {
     begun: bool,
     /// Whether the end was seen, and everything that it tells of.
     pub complete: bool,
-    ended: bool,
+    /// Whether the end was seen.
+    pub ended: bool,
 }
 
 /// One project of an export.
@@ -33,6 +34,8 @@ pub struct Surveyed {
     emptied: Vec<(u64, String, String)>,
     /// The texts that an entry says were purged: subject, hash.
     purges: HashSet<(String, String)>,
+    /// Its versions, each as the beginnings of two digests: of its subject, and its own.
+    versions: HashMap<u64, u64>,
 }
 
 impl Surveyed {
@@ -40,6 +43,33 @@ impl Surveyed {
     /// entry that says so.
     pub fn until(&self) -> u64 {
         self.unpaired().map_or(self.last, |seq| seq - 1)
+    }
+
+    /// Whether a version follows the one before it, and a packet pins versions that came.
+    fn links(&mut self, line: &EntryLine) -> Result<(), String> {
+        let known = |scope: &str, key: &str, number: u64, hash: &str| {
+            let subject = digest(&format!("{number} {} {scope}{key}", scope.len()));
+            self.versions.get(&subject) == Some(&beginning(hash))
+        };
+        if let Some(packet) = &line.packet {
+            let mut refs = packet.refs.iter();
+            if !refs.all(|(scope, key, number, hash)| known(scope, key, *number, hash)) {
+                return Err("it pins a version that did not come before it".to_owned());
+            }
+        }
+        if let (Some(version), Some((scope, key, number))) = (&line.version, line.entry.version()) {
+            let follows = match number {
+                0 => false,
+                1 => version.prev_hash == Hash::ZERO.to_string(),
+                _ => known(&scope, &key, number - 1, &version.prev_hash),
+            };
+            if !follows {
+                return Err("its version does not follow from the one before it".to_owned());
+            }
+            let subject = digest(&format!("{number} {} {scope}{key}", scope.len()));
+            self.versions.insert(subject, beginning(&line.entry.digest));
+        }
+        Ok(())
     }
 
     /// The first entry whose text is said to be purged where no entry says so.
@@ -52,14 +82,27 @@ impl Surveyed {
     }
 }
 
+/// The first eight bytes of a text's digest: enough to notice what was changed by accident, and small enough to keep for each version.
+fn digest(text: &str) -> u64 {
+    beginning(&Hash::of(&[text.as_bytes()]).to_string())
+}
+
+fn beginning(hash: &str) -> u64 {
+    hash.get(..16)
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        .unwrap_or(0)
+}
+
 impl Survey {
     /// Looks at one more line.
     ///
     /// # Errors
     /// Says why it cannot stand there; what came before it holds.
     pub fn line(&mut self, line: &Line) -> Result<(), Invalid> {
-        let misplaced =
-            |what: &str| Invalid::new("line", what, "a header, each project's entries in order, and an end");
+        let misplaced = |what: &str| {
+            let got = format!("out of its place: {what}");
+            Invalid::new("line", got, "a header, each project's entries in order, and an end")
+        };
         match line {
             Line::Header(_) if !self.begun => {
                 self.begun = true;
@@ -71,6 +114,16 @@ impl Survey {
             Line::Entry(entry) => self.entry(entry),
             Line::End(end) => {
                 self.ended = true;
+                for project in &self.projects {
+                    if let Some(seq) = project.unpaired() {
+                        let home = &project.home;
+                        let got = format!(
+                            "without the entry that says why the text of entry {seq} in {}/{} was purged",
+                            home.workspace, home.project
+                        );
+                        return Err(Invalid::new("export", got, "an export that nobody changed"));
+                    }
+                }
                 self.complete = self.is_whole(end)?;
                 Ok(())
             }
@@ -91,7 +144,8 @@ impl Survey {
             let kind = entry
                 .follows(&Hash::ZERO.to_string(), "")
                 .map_err(|what| wrong(format!("damaged: {what}")))?;
-            debug_assert_eq!(kind, Kind::Created);
+            line.check(kind, &home)
+                .map_err(|what| wrong(format!("damaged: {what}")))?;
             self.projects.push(Surveyed {
                 home,
                 last: 1,
@@ -100,6 +154,7 @@ impl Survey {
                 store: entry.detail["store"].as_str().unwrap_or_default().to_owned(),
                 emptied: Vec::new(),
                 purges: HashSet::new(),
+                versions: HashMap::new(),
             });
             return Ok(());
         }
@@ -111,6 +166,9 @@ impl Survey {
         }
         let kind = entry
             .follows(&project.hash, &project.at)
+            .map_err(|what| wrong(format!("damaged: {what}")))?;
+        line.check(kind, &project.home)
+            .and_then(|()| project.links(line))
             .map_err(|what| wrong(format!("damaged: {what}")))?;
         if line.purged {
             project
@@ -142,7 +200,7 @@ impl Survey {
                     && end.seq == project.last
                     && end.hash.to_string() == project.hash
             });
-            found.map(|at| ends.swap_remove(at)).is_some() && project.unpaired().is_none()
+            found.map(|at| ends.swap_remove(at)).is_some()
         });
         Ok(whole && ends.is_empty())
     }

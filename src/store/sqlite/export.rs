@@ -71,7 +71,8 @@ fn version(conn: &Connection, project: i64, seq: u64) -> Result<Option<(i64, Ver
     // The entry's subject names the version, and the unique index on the four columns finds it.
     let found = conn
         .prepare_cached(
-            "SELECT v.content_id, v.value_hash, v.tags, v.meta, v.private_to, v.base_confidence
+            "SELECT v.content_id, v.value_hash, v.tags, v.meta, v.private_to, v.base_confidence,
+                v.prev_hash
              FROM ledger l JOIN version v ON v.project_id = l.project_id AND v.scope = json_extract(l.subject, '$[0]')
                 AND v.key = json_extract(l.subject, '$[1]') AND v.version = json_extract(l.subject, '$[2]')
              WHERE l.project_id = ?1 AND l.seq = ?2",
@@ -83,6 +84,7 @@ fn version(conn: &Connection, project: i64, seq: u64) -> Result<Option<(i64, Ver
                 meta: None,
                 private_to: row.get(4)?,
                 confidence: row.get(5)?,
+                prev_hash: row.get(6)?,
             };
             Ok((
                 row.get(0)?,
@@ -139,10 +141,10 @@ fn packet(conn: &Connection, project: i64, id: &str) -> Result<Option<(i64, Pack
         .transpose()
         .map_err(|_| Fail::Damaged(format!("handoff {id} has no readable git state")))?;
     let mut statement = conn.prepare_cached(
-        "SELECT v.scope, v.key, v.version FROM handoff_ref r JOIN version v ON v.id = r.version_id
+        "SELECT v.scope, v.key, v.version, v.hash FROM handoff_ref r JOIN version v ON v.id = r.version_id
          WHERE r.handoff_id = ?1 ORDER BY r.position",
     )?;
-    let refs = statement.query_map([id], |row| Ok((row.get(0)?, row.get(1)?, number(row, 2)?)))?;
+    let refs = statement.query_map([id], |row| Ok((row.get(0)?, row.get(1)?, number(row, 2)?, row.get(3)?)))?;
     part.refs = refs.collect::<rusqlite::Result<_>>()?;
     Ok(Some((content, part)))
 }

@@ -8,9 +8,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fail::Fail;
 use super::ledger::{self, ProjectRow, project, signed};
 use super::rows;
-use crate::domain::ledger::project_subject;
 use crate::domain::transfer::{EntryLine, Taken};
-use crate::domain::{Agent, Hash, Home, Invalid, Refusal, Session, canonical::canonical};
+use crate::domain::{Hash, Home, Invalid, Refusal, canonical::canonical};
 
 use taking::Taking;
 
@@ -89,7 +88,8 @@ fn one(
     let kind = entry
         .follows(hash, at)
         .map_err(|what| refused(line, format!("damaged: {what}")))?;
-    names(line)?;
+    line.check(kind, home)
+        .map_err(|what| refused(line, format!("damaged: {what}")))?;
     let project = match row {
         Some(row) => row.clone(),
         None => make(conn, home, line)?,
@@ -129,42 +129,13 @@ fn placed(line: &EntryLine, fail: Fail) -> Fail {
     }
 }
 
-/// A name that must be as it would have been when it was written.
-fn same<T>(
-    line: &EntryLine,
-    field: &str,
-    text: &str,
-    made: Result<T, Invalid>,
-    back: impl Fn(&T) -> &str,
-) -> Result<(), Fail> {
-    match made {
-        Ok(name) if back(&name) == text => Ok(()),
-        _ => Err(refused(line, format!("damaged: it has a {field} that none can be"))),
-    }
-}
-
-/// Who acted, and in which run.
-fn names(line: &EntryLine) -> Result<(), Fail> {
-    let entry = &line.entry;
-    same(line, "agent", &entry.agent, Agent::new(&entry.agent), Agent::as_str)?;
-    if let Some(session) = &entry.session {
-        same(line, "session", session, Session::new(session), Session::as_str)?;
-    }
-    Ok(())
-}
-
 /// Makes the project as its first entry says. The first project of a file gives it its store id.
 fn make(conn: &Connection, home: &Home, line: &EntryLine) -> Result<ProjectRow, Fail> {
     let entry = &line.entry;
     let (workspace, name) = (home.workspace.as_str(), home.project.as_str());
-    let store = entry.detail["store"].as_str().unwrap_or_default();
-    let hex = store.len() == 32 && store.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    let said = serde_json::json!({ "store": store, "workspace": workspace, "project": name });
-    if !hex || canonical(&said) != canonical(&entry.detail) || entry.subject != project_subject(workspace, name) {
-        return Err(refused(line, "damaged: it is not about the making of its project"));
-    }
     let first: bool = conn.query_row("SELECT NOT EXISTS (SELECT 1 FROM project)", [], |row| row.get(0))?;
     if first {
+        let store = entry.detail["store"].as_str().unwrap_or_default();
         conn.execute("UPDATE meta SET store_id = ?1", [store])?;
     }
     conn.execute(
