@@ -139,6 +139,16 @@ impl Scribe {
     }
 
     pub fn purge(&mut self, who: &str, target: Target, why: Reason) {
+        self.empty(who, target, why);
+        self.runtime.block_on(self.store.clean()).expect("nothing is left");
+    }
+
+    /// Purges as a process does that is killed before it cleans the file.
+    pub fn purge_unclean(&mut self, who: &str, target: Target) {
+        self.empty(who, target, Reason::Secret);
+    }
+
+    fn empty(&mut self, who: &str, target: Target, why: Reason) {
         let actor = self.actor(who);
         let found = self
             .runtime
@@ -148,7 +158,6 @@ impl Scribe {
         self.runtime
             .block_on(self.store.purge(actor, found.texts, why))
             .expect("it is purged");
-        self.runtime.block_on(self.store.clean()).expect("nothing is left");
     }
 
     /// Closes the file.

@@ -19,6 +19,8 @@ mod outcomes;
 mod owners;
 mod previews;
 mod protocol;
+mod purge;
+mod purge_more;
 mod schema;
 mod search;
 mod security;
