@@ -4,6 +4,7 @@ mod arguments;
 mod backups;
 mod concurrency;
 mod demo;
+mod doctor;
 mod everything;
 mod format;
 mod handoffs;
