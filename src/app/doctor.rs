@@ -79,12 +79,19 @@ impl App {
         checks.extend(of_place(path, &place));
         let report = self.verify(Vec::new(), progress).await?;
         checks.push(of_sqlite(version()));
-        let projects = self.projects().await?;
-        let stats = self.store.stats(self.actor(&self.caller(None, None))).await?;
-        checks.push(fine(
-            "schema",
-            format!("{} (store {})", stats.schema, stats.store_id.unwrap_or_default()),
-        ));
+        // Where the file is damaged these may fail, and what was found so far is worth the more.
+        let stats = self.store.stats(self.actor(&self.caller(None, None))).await;
+        match stats {
+            Ok(stats) => {
+                let store = stats.store_id.unwrap_or_default();
+                checks.push(fine("schema", format!("{} (store {store})", stats.schema)));
+            }
+            Err(error) => checks.push(unreadable(error.into())),
+        }
+        let projects = self.projects().await.unwrap_or_else(|error| {
+            checks.push(unreadable(error));
+            Vec::new()
+        });
         checks.push(of_log(path, self.sizes().1));
         checks.extend(of_report(&report));
         for project in &projects {
@@ -95,6 +102,10 @@ impl App {
         checks.extend(copies().await);
         Ok(Health { checks, projects })
     }
+}
+
+fn unreadable(error: AppError) -> Check {
+    wrong("reading", error.to_string(), error.hint())
 }
 
 fn of_place(path: &Path, place: &FileFacts) -> Vec<Check> {
@@ -176,9 +187,15 @@ fn of_report(report: &Report) -> Vec<Check> {
             ),
         )];
     }
-    let fix = |kind: &str| match kind {
-        "search" => "handoff-memory doctor --rebuild-index",
-        _ => "keep the file as it is for a look, and put a backup in its place: it was damaged or changed by hand",
+    // With nothing else amiss, the index can be made anew from the records.
+    let index_alone = report
+        .faults
+        .iter()
+        .all(|fault| fault.kind == "search" || fault.place == "the search index");
+    let fix = if index_alone {
+        "handoff-memory doctor --rebuild-index"
+    } else {
+        "keep the file as it is for a look, and put a backup in its place: it was damaged or changed by hand"
     };
     let faults = report.faults.iter();
     faults
@@ -186,7 +203,7 @@ fn of_report(report: &Report) -> Vec<Check> {
             wrong(
                 "integrity",
                 format!("{}: {}: {}", fault.kind, fault.place, fault.what),
-                fix(&fault.kind),
+                fix,
             )
         })
         .collect()

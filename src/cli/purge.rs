@@ -6,7 +6,7 @@ use super::Face;
 use super::output::{CliError, Done, Ran, confirmed, is_attended, say, text_of};
 use super::print::{FAINT, WARNING, counted, styled, visible};
 use crate::domain::handoff::HandoffId;
-use crate::domain::purge::{Reason, Target};
+use crate::domain::purge::{Found, Reason, Target};
 use crate::domain::record::version_number;
 use crate::domain::{Address, Invalid, Key, Scope};
 use crate::wire::{self, make};
@@ -43,7 +43,7 @@ pub struct Purge {
     #[arg(long)]
     dry_run: bool,
     /// Only take what is left of earlier purges out of the file, after a reader stood in the way
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["scope", "handoff", "outcome", "containing", "why", "dry_run"])]
     finish: bool,
     /// Do not ask
     #[arg(long, short = 'y')]
@@ -82,16 +82,23 @@ impl Purge {
     }
 }
 
+/// Takes what is left of earlier purges out of the file.
+async fn finish(face: &mut Face, answer: &wire::PurgedTexts) -> Ran {
+    face.app.clean().await?;
+    if !face.out.took(answer)? {
+        face.out
+            .line("nothing was purged; nothing is left of what was purged before")?;
+    }
+    Ok(Done::Well)
+}
+
 /// Removes texts.
 pub async fn purge(face: &mut Face, args: Purge) -> Ran {
     face.caller.root = true;
+    // A secret is not gone because it was looked for in the wrong place.
+    face.app.require()?;
     if args.finish {
-        face.app.require()?;
-        face.app.clean().await?;
-        if !face.out.is_json() {
-            face.out.line("nothing is left of what was purged")?;
-        }
-        return Ok(Done::Well);
+        return finish(face, &make::purged_texts(&Found::default(), false)).await;
     }
     let why = args.why.as_deref().map(Reason::parse).transpose()?;
     let found = face.app.purgeable(&face.caller, args.target()?).await?;
@@ -101,11 +108,15 @@ pub async fn purge(face: &mut Face, args: Purge) -> Ran {
             face.out.line(line)?;
         }
     }
-    if found.texts.is_empty() || args.dry_run {
+    if args.dry_run {
         if !face.out.took(&answer)? {
             face.out.line("nothing was purged")?;
         }
         return Ok(Done::Well);
+    }
+    if found.texts.is_empty() {
+        // It may have been emptied by a purge that was killed before it had cleaned the file.
+        return finish(face, &answer).await;
     }
     let what = counted(found.texts.len() as u64, "text");
     if !args.yes {
@@ -139,7 +150,7 @@ fn lines(answer: &wire::PurgedTexts) -> Vec<String> {
         lines.push(visible(&line));
     }
     for name in &answer.names {
-        let line = format!("stays: the {name} holds it, and is part of a hash");
+        let line = format!("stays: {name} has it in a name, which is part of a hash");
         lines.push(styled(WARNING, &visible(&line)));
     }
     if let Some(total) = answer.names_total {

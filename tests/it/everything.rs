@@ -46,7 +46,7 @@ impl Scribe {
     }
 
     /// From now on in this project.
-    pub fn into_project(&mut self, workspace: &str, project: &str) {
+    pub fn in_project(&mut self, workspace: &str, project: &str) {
         self.home = home(workspace, project);
     }
 
@@ -139,6 +139,16 @@ impl Scribe {
     }
 
     pub fn purge(&mut self, who: &str, target: Target, why: Reason) {
+        self.empty(who, target, why);
+        self.runtime.block_on(self.store.clean()).expect("nothing is left");
+    }
+
+    /// Purges as a process does that is killed before it cleans the file.
+    pub fn purge_unclean(&mut self, who: &str, target: Target) {
+        self.empty(who, target, Reason::Secret);
+    }
+
+    fn empty(&mut self, who: &str, target: Target, why: Reason) {
         let actor = self.actor(who);
         let found = self
             .runtime
@@ -148,7 +158,6 @@ impl Scribe {
         self.runtime
             .block_on(self.store.purge(actor, found.texts, why))
             .expect("it is purged");
-        self.runtime.block_on(self.store.clean()).expect("nothing is left");
     }
 
     /// Closes the file.
@@ -233,7 +242,7 @@ fn written(purges: bool) -> Place {
     }
     scribe.remember("scout/s9", "app/plan", "\"the last one\"", |_| {});
     // Names that have to be escaped wherever they stand.
-    scribe.into_project("größe \"q\"", "a b/ü:\\%");
+    scribe.in_project("größe \"q\"", "a b/ü:\\%");
     scribe.remember("x", "s/k", r#"{"deep":[[[1.0]]]}"#, |_| {});
     scribe.remember("x/run \"1\"", "s \"\\/k \"ü\"", "1", |new| {
         new.tags = tags(&["\"\\", "ß"])
@@ -242,7 +251,7 @@ fn written(purges: bool) -> Place {
         new.refs = Some(vec![pin("s \"\\/k \"ü\"", 1), pin("s/k", 1)]);
     });
     scribe.resume("y \"z\"", &id);
-    scribe.into_project("default", "second");
+    scribe.in_project("default", "second");
     scribe.remember("scout", "app/plan", "\"the same address in another project\"", |_| {});
     scribe.done();
     place.verify_clean();

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::fail::Fail;
 use super::ledger::{self, ProjectRow, project, signed};
 use super::rows;
+use crate::domain::ledger::Kind;
 use crate::domain::transfer::{EntryLine, Taken};
 use crate::domain::{Hash, Home, Invalid, Refusal, canonical::canonical};
 
@@ -36,6 +37,8 @@ pub fn take(conn: &Connection, home: &Home, lines: &[EntryLine]) -> Result<Taken
             if here.as_deref() != Some(entry.hash.as_str()) {
                 return Ok(Taken::Diverged(entry.seq));
             }
+            // One that was killed here may not have come to clean the file.
+            purged |= entry.kind == Kind::Purged.as_str();
             known += 1;
             continue;
         }

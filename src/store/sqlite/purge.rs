@@ -115,14 +115,18 @@ fn containing(conn: &Connection, needle: &str) -> Result<Vec<i64>, Fail> {
     }
 }
 
-/// What refers to these texts, as far as they are still there.
+/// What refers to these texts, as far as they are still there. A note that several rows share may be kept more than once, where an
+/// import took them in at several times: the salted hash tells that it is the same.
 fn held(conn: &Connection, contents: &[i64]) -> Result<Vec<Held>, Fail> {
     let homes: BTreeMap<i64, ProjectRow> = listing::rows(conn)?.into_iter().map(|row| (row.id, row)).collect();
     let wanted = serde_json::to_string(contents).unwrap_or_default();
     let sql = format!(
         "SELECT r.project_id, r.subject, r.what, r.hash, r.content_id FROM ({REFERENCES}) r
          JOIN content c ON c.id = r.content_id AND c.body <> ''
-         WHERE r.content_id IN (SELECT value FROM json_each(?1)) ORDER BY r.content_id, r.what, r.subject"
+         WHERE r.content_id IN (SELECT value FROM json_each(?1))
+            OR r.hash IN (SELECT o.hash FROM ({REFERENCES}) o WHERE o.what = 'note'
+                          AND o.content_id IN (SELECT value FROM json_each(?1)))
+         ORDER BY r.content_id, r.what, r.subject"
     );
     let mut statement = conn.prepare(&sql)?;
     let mut rows = statement.query([wanted])?;
@@ -166,31 +170,50 @@ fn renamed(subject: &str) -> String {
     address.map_or_else(|| subject.to_owned(), |(at, number)| version_subject(&at, number))
 }
 
+/// Where names stand that are part of hashes: what a row is called, the table, and its columns of plain and of JSON text.
+const NAMES: [(&str, &str, &str, &str); 5] = [
+    (
+        "'project ' || workspace || '/' || name",
+        "project",
+        "workspace name",
+        "",
+    ),
+    (
+        "'record ' || scope || '/' || key",
+        "version",
+        "scope key author session private_to",
+        "tags meta",
+    ),
+    (
+        "'packet ' || id",
+        "handoff",
+        "from_agent from_session to_agent owner cwd accepted_by accepted_session accepted_owner receiving_cwd outcome_ref",
+        "git",
+    ),
+    ("'outcome ' || id", "outcome", "outcome_ref author session", ""),
+    (
+        "'ledger entry ' || seq",
+        "ledger WHERE kind NOT IN ('created', 'remembered', 'handed_off', 'outcome')",
+        "agent session",
+        "detail",
+    ),
+];
+
 /// Names inside hashes that hold `needle`: they stay.
 fn names(conn: &Connection, needle: &str, found: &mut Found) -> Result<(), Fail> {
-    let parts = [
-        ("scope of", "scope || '/' || key", "version", "scope"),
-        ("key of", "scope || '/' || key", "version", "key"),
-        ("tags of", "scope || '/' || key", "version", "tags"),
-        ("meta of", "scope || '/' || key", "version", "meta"),
-        ("author of", "scope || '/' || key", "version", "author || ' ' || coalesce(session, '')"),
-        (
-            "names in packet",
-            "id",
-            "handoff",
-            "coalesce(to_agent, '') || ' ' || coalesce(owner, '') || ' ' || coalesce(cwd, '') || ' ' || coalesce(git, '')
-                || ' ' || from_agent || ' ' || coalesce(from_session, '') || ' ' || coalesce(receiving_cwd, '')",
-        ),
-        ("outcome_ref of", "id", "outcome", "outcome_ref"),
-    ];
-    for (what, name, table, column) in parts {
-        let sql = format!("SELECT DISTINCT {name} FROM {table} WHERE instr({column}, ?1) > 0");
+    for (name, table, plain, json) in NAMES {
+        let plain = plain
+            .split_whitespace()
+            .map(|column| format!("instr({column}, ?1) > 0"));
+        let json = json.split_whitespace().map(|column| format!("holds({column}, ?1)"));
+        let any = plain.chain(json).collect::<Vec<_>>().join(" OR ");
+        let sql = format!("SELECT DISTINCT {name} FROM (SELECT * FROM {table}) WHERE {any}");
         let mut statement = conn.prepare(&sql)?;
         let mut rows = statement.query([needle])?;
         while let Some(row) = rows.next()? {
             found.names_total += 1;
             if found.names.len() < limits::ANSWER_LIST {
-                found.names.push(format!("{what} {}", row.get::<_, String>(0)?));
+                found.names.push(row.get(0)?);
             }
         }
     }
