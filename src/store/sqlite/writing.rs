@@ -40,8 +40,15 @@ pub fn hand_off(
     left_out.extend(fit(new, &texts, pins.as_slice(), new.refs.is_none())?);
     let pins: Vec<Version> = pins.into_iter().filter(|pin| !left_out.contains(&pin.at)).collect();
 
+    let asked = Asked {
+        new,
+        texts: &texts,
+        owner: owner.as_ref(),
+        pins: &pins,
+        wait: new.expires_in.unwrap_or(ttl),
+    };
     if let Some(row) = &before
-        && let Some(same) = identical(conn, row.id, actor, new, &texts, owner.as_ref(), &pins, ttl)?
+        && let Some(same) = identical(conn, row.id, actor, &asked)?
     {
         let refs = packets::resolve(conn, row.id, &same.id, Budget(0))?;
         let open_by_you = packets::open_by(conn, row.id, actor)?.len() as u64;
@@ -248,18 +255,25 @@ fn fit(new: &NewHandoff, texts: &JsonText, pins: &[Version], silent: bool) -> Re
     Ok(left_out)
 }
 
+/// A packet as it is about to be written.
+struct Asked<'a> {
+    new: &'a NewHandoff,
+    texts: &'a JsonText,
+    owner: Option<&'a Owner>,
+    pins: &'a [Version],
+    /// How long it is to wait; zero: for ever.
+    wait: Span,
+}
+
 /// The same packet, written by the same agent minutes ago and not ended yet.
-#[allow(clippy::too_many_arguments)]
-fn identical(
-    conn: &Connection,
-    project: i64,
-    actor: &Actor,
-    new: &NewHandoff,
-    texts: &JsonText,
-    owner: Option<&Owner>,
-    pins: &[Version],
-    ttl: Span,
-) -> Result<Option<Packet>, Fail> {
+fn identical(conn: &Connection, project: i64, actor: &Actor, asked: &Asked) -> Result<Option<Packet>, Fail> {
+    let Asked {
+        new,
+        texts,
+        owner,
+        pins,
+        wait,
+    } = *asked;
     let since = crate::domain::Time::from_millis(actor.now.millis() - SAME.millis()).to_string();
     let ids: Vec<String> = {
         let mut statement = conn.prepare_cached(
@@ -275,7 +289,6 @@ fn identical(
     for id in ids {
         let id = versions::stored(HandoffId::named("handoff_id", &id))?;
         let packet = packets::find(conn, project, &rooted(actor), &id)?;
-        let wait = new.expires_in.unwrap_or(ttl);
         let same_end = match packet.expires_at {
             Some(end) => !wait.is_zero() && end == packet.created_at.plus(wait),
             None => wait.is_zero(),
