@@ -46,7 +46,7 @@ impl Scribe {
     }
 
     /// From now on in this project.
-    pub fn in_project(&mut self, workspace: &str, project: &str) {
+    pub fn enter(&mut self, workspace: &str, project: &str) {
         self.home = home(workspace, project);
     }
 
@@ -242,7 +242,7 @@ fn written(purges: bool) -> Place {
     }
     scribe.remember("scout/s9", "app/plan", "\"the last one\"", |_| {});
     // Names that have to be escaped wherever they stand.
-    scribe.in_project("größe \"q\"", "a b/ü:\\%");
+    scribe.enter("größe \"q\"", "a b/ü:\\%");
     scribe.remember("x", "s/k", r#"{"deep":[[[1.0]]]}"#, |_| {});
     scribe.remember("x/run \"1\"", "s \"\\/k \"ü\"", "1", |new| {
         new.tags = tags(&["\"\\", "ß"])
@@ -251,7 +251,7 @@ fn written(purges: bool) -> Place {
         new.refs = Some(vec![pin("s \"\\/k \"ü\"", 1), pin("s/k", 1)]);
     });
     scribe.resume("y \"z\"", &id);
-    scribe.in_project("default", "second");
+    scribe.enter("default", "second");
     scribe.remember("scout", "app/plan", "\"the same address in another project\"", |_| {});
     scribe.done();
     place.verify_clean();

@@ -389,7 +389,9 @@ fn u06_a_replay_leaves_nothing_behind_in_the_systems_temporary_folder() {
     let temporary = there.path().join("temporary");
     std::fs::create_dir(&temporary).expect("a folder");
     let start = there.start().env("TMPDIR", &temporary);
-    for bytes in [std::fs::read(&file).expect("the export"), b"no export".to_vec()] {
+    let whole = std::fs::read(&file).expect("the export");
+    // One that is whole, one that is none, and one that breaks off when some of it was put aside.
+    for bytes in [whole.clone(), b"no export".to_vec(), [&whole[..], b"no line"].concat()] {
         std::fs::write(&file, bytes).expect("a file");
         start
             .clone()
@@ -549,4 +551,105 @@ fn u06_export_of_nothing_says_so_and_makes_nothing() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("nowhere.jsonl"), "{ran:?}");
     assert!(!place.db().exists());
+}
+
+#[test]
+fn u06_work_goes_on_where_the_store_came_to() {
+    let place = everything();
+    let there = Place::new();
+    import(&there, &export(&place, "export.jsonl"), 0);
+    let waiting: String = there
+        .sql()
+        .query_row(
+            "SELECT id FROM handoff WHERE state = 'open' AND expires_at IS NULL AND owner IS NULL",
+            [],
+            |row| row.get(0),
+        )
+        .expect("an open packet");
+    let mut claude = there.agent("claude");
+    let taken = claude.call("resume", json!({"handoff_id": waiting, "cwd": "/src/app"}));
+    assert_eq!(taken["packet"]["state"], "accepted");
+    assert!(taken.get("warnings").is_none(), "its checkpoint is there: {taken}");
+    assert_eq!(claude.remember("app", "plan", json!("goes on"))["version"], 5);
+    let report = json!({"outcome": "success", "outcome_ref": "moved", "handoff_id": waiting});
+    assert_eq!(claude.call("record_outcome", report)["packet"]["state"], "closed");
+    // A run that was counted before the move is a repeat after it.
+    let refs = json!([{"scope": "app", "key": "plan", "version": 1}]);
+    let again = json!({"outcome": "success", "outcome_ref": "run-1", "refs": refs});
+    assert_eq!(claude.call("record_outcome", again)["repeated"], true);
+    claude.finish();
+    intact(&there);
+    // And back again.
+    assert_eq!(
+        states(&imported(&place, &export(&there, "back.jsonl"), 0))[0],
+        ("default", "extended")
+    );
+    assert_eq!(checkpoints(&place), checkpoints(&there));
+}
+
+#[test]
+fn u06_two_stores_that_share_only_a_projects_name_part_at_its_first_entry() {
+    let (here, there) = (Place::new(), Place::new());
+    here.agent("scout").remember("s", "k", json!("here"));
+    there.agent("scout").remember("s", "k", json!("there"));
+    let before = checkpoints(&there);
+    let file = export(&here, "export.jsonl");
+    let ran = there.run(&["--json", "import", text(&file)]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(document(&ran)["projects"][0]["diverged_at"], 1);
+    assert_eq!(checkpoints(&there), before);
+    // The values can be written into the very project, as new versions over what is there.
+    let ran = there.run(&["--json", "import", "--replay-into", "default", text(&file)]);
+    assert_eq!(document(&ran)["replayed"], 1, "{ran:?}");
+    let mut scout = there.agent("scout");
+    let now = scout.read("s", "k");
+    assert_eq!((&now["version"], &now["value"]), (&json!(2), &json!("here")));
+    intact(&there);
+    let ran = there.run(&["import", "--replay-into", "a\u{1}b", text(&file)]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+#[test]
+fn u06_a_damaged_store_is_not_exported_as_if_it_were_whole() {
+    for change in [
+        "DROP TRIGGER version_delete; DELETE FROM version WHERE key = 'plan' AND version = 2",
+        "DELETE FROM handoff WHERE ended_as = 'failure'",
+        "DROP TRIGGER content_delete; DELETE FROM content WHERE body LIKE '%first%'",
+        "UPDATE outcome SET content_id = NULL",
+    ] {
+        let place = everything();
+        place.sql().execute_batch(change).expect(change);
+        for to in ["-", "damaged.jsonl"] {
+            let ran = place.run(&["export", to]);
+            assert_eq!(ran.code, Some(2), "{change}: {ran:?}");
+            assert!(ran.stderr.contains(text(&place.db())), "{change}: {ran:?}");
+        }
+        assert!(listed(&place.work()).is_empty(), "{change}");
+    }
+    // A text that was changed is found where it is to be taken in.
+    let place = everything();
+    place
+        .sql()
+        .execute_batch("DROP TRIGGER content_update; UPDATE content SET body = replace(body, 'third', 'fourth')")
+        .expect("a change");
+    let there = Place::new();
+    let ran = import(&there, &export(&place, "changed.jsonl"), 2);
+    assert!(ran.stderr.contains("does not fit its hash"), "{ran:?}");
+}
+
+#[test]
+fn u06_an_import_leaves_what_is_no_store_of_ours_alone() {
+    let from = everything();
+    let file = export(&from, "export.jsonl");
+    let place = Place::new();
+    std::fs::write(place.db(), "my notes\n".repeat(1_000)).expect("a text file");
+    let before = std::fs::read(place.db()).expect("the file");
+    import(&place, &file, 2);
+    assert!(std::fs::read(place.db()).expect("the file") == before);
+    let newer = from;
+    newer.sql().pragma_update(None, "user_version", 999).expect("raised");
+    let entries = newer.count("SELECT count(*) FROM ledger");
+    let ran = import(&newer, &file, 2);
+    assert!(ran.stderr.contains("999"), "{ran:?}");
+    assert_eq!(newer.count("SELECT count(*) FROM ledger"), entries);
 }
