@@ -31,6 +31,7 @@ struct Check<'a> {
     /// Which stored texts something refers to.
     texts: Bits,
     progress: &'a mut dyn FnMut(u64, u64),
+    steps: u64,
     total: u64,
 }
 
@@ -56,7 +57,8 @@ pub fn verify(
         )
         .unwrap_or(0);
     // Only told to whoever waits; a damaged file may hold any number.
-    let total = ["version", "handoff", "outcome"]
+    // A version is looked at three times: in its row, and twice in the search index.
+    let total = ["version", "version", "version", "handoff", "outcome"]
         .into_iter()
         .fold(u64::try_from(entries).unwrap_or(0), |sum, table| {
             sum.saturating_add(size(table))
@@ -66,6 +68,7 @@ pub fn verify(
         report: Report::default(),
         texts: Bits::up_to(newest_text),
         progress,
+        steps: 0,
         total,
     };
     check.sqlite();
@@ -87,8 +90,14 @@ impl<'a> Check<'a> {
     /// One more row was checked.
     fn count(&mut self) {
         self.report.checked += 1;
-        if self.report.checked.is_multiple_of(CHUNK as u64) {
-            (self.progress)(self.report.checked.min(self.total), self.total);
+        self.step();
+    }
+
+    /// One more step of those that whoever waits is told of.
+    fn step(&mut self) {
+        self.steps += 1;
+        if self.steps.is_multiple_of(CHUNK as u64) {
+            (self.progress)(self.steps.min(self.total), self.total);
         }
     }
 
@@ -120,7 +129,7 @@ impl<'a> Check<'a> {
         let found = self
             .conn
             .unchecked_transaction()
-            .and_then(|moment| super::search::check(&moment));
+            .and_then(|moment| super::search::check(&moment, || self.step()));
         match found {
             Ok(None) => {}
             Ok(Some(mismatch)) => {

@@ -16,21 +16,31 @@ pub struct Mismatch {
     pub what: &'static str,
 }
 
+/// About how many terms a record has.
+const TERMS: u32 = 32;
+
 /// Compares the index with the heads, term by term and place by place, and names the first version that differs.
 ///
 /// It reads the index once in its own order, adding up a hash of each entry per version, and the heads once, adding
-/// up the same from their texts: linear, with 24 bytes a head held meanwhile. The caller holds the read transaction.
-pub fn check(conn: &Connection) -> rusqlite::Result<Option<Mismatch>> {
+/// up the same from their texts: linear, with 24 bytes a head held meanwhile. The caller holds the read transaction. `step` is
+/// called now and then, about twice for each head.
+pub fn check(conn: &Connection, mut step: impl FnMut()) -> rusqlite::Result<Option<Mismatch>> {
     let mut sums: HashMap<i64, u64> = HashMap::new();
     let mut statement = conn.prepare("SELECT term, doc, offset FROM search_terms")?;
     let mut rows = statement.query([])?;
+    let mut read = 0u32;
     while let Some(row) = rows.next()? {
+        read = read.wrapping_add(1);
+        if read.is_multiple_of(TERMS) {
+            step();
+        }
         let term = row.get_ref(0)?.as_bytes()?;
         let sum = sums.entry(row.get(1)?).or_default();
         *sum = sum.wrapping_add(entry(term, row.get(2)?));
     }
     let mut found: Option<Mismatch> = None;
     heads(conn, |version_id, record| {
+        step();
         let mut expected = 0u64;
         for (offset, term) in (0i64..).zip(record.terms().split_ascii_whitespace()) {
             expected = expected.wrapping_add(entry(term.as_bytes(), offset));

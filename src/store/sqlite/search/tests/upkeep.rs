@@ -16,12 +16,12 @@ fn only_current_versions_are_found_even_when_the_old_text_was_purged() {
     });
     assert!(store.query("fox").is_empty());
     assert_eq!(store.query("bear"), [new]);
-    assert_eq!(check(&store.conn).unwrap(), None);
+    assert_eq!(check(&store.conn, || {}).unwrap(), None);
     rebuild(&store.conn).unwrap();
     let count = "SELECT count(*) FROM search_terms WHERE term = '1wfox'";
     assert_eq!(store.conn.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
     assert_eq!(store.query("bear"), [new]);
-    assert_eq!(check(&store.conn).unwrap(), None);
+    assert_eq!(check(&store.conn, || {}).unwrap(), None);
 }
 
 #[test]
@@ -69,19 +69,19 @@ fn check_names_the_first_version_that_differs() {
     let mut store = Store::new();
     let ids = ["one", "two", "three"].map(|text| store.say(text));
     unindex(&store.conn, ids[1]).unwrap();
-    assert_eq!(check(&store.conn).unwrap().unwrap().version_id, ids[1]);
+    assert_eq!(check(&store.conn, || {}).unwrap().unwrap().version_id, ids[1]);
     rebuild(&store.conn).unwrap();
-    assert_eq!(check(&store.conn).unwrap(), None);
+    assert_eq!(check(&store.conn, || {}).unwrap(), None);
     store
         .conn
         .execute("UPDATE content SET body = '\"other\"' WHERE id = 3", [])
         .unwrap();
-    assert_eq!(check(&store.conn).unwrap().unwrap().version_id, ids[2]);
+    assert_eq!(check(&store.conn, || {}).unwrap().unwrap().version_id, ids[2]);
     store
         .conn
         .execute("DELETE FROM head WHERE version_id = ?1", [ids[0]])
         .unwrap();
-    assert_eq!(check(&store.conn).unwrap().unwrap().version_id, ids[0]);
+    assert_eq!(check(&store.conn, || {}).unwrap().unwrap().version_id, ids[0]);
 }
 
 #[test]

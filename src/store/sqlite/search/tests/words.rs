@@ -54,7 +54,7 @@ fn any_text_finds_the_record_that_holds_it() {
         }
     }
     assert!(store.query("zebra").is_empty());
-    assert_eq!(check(&store.conn).unwrap(), None);
+    assert_eq!(check(&store.conn, || {}).unwrap(), None);
 }
 
 #[test]
@@ -215,7 +215,7 @@ proptest! {
         if !text.trim().is_empty() {
             prop_assert!(store.query(&text).contains(&id), "{text:?}");
         }
-        prop_assert_eq!(check(&store.conn).unwrap(), None);
+        prop_assert_eq!(check(&store.conn, || {}).unwrap(), None);
     }
 
     #[test]
