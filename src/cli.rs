@@ -5,6 +5,7 @@ pub mod print;
 
 mod doctor;
 mod handoffs;
+mod interrupt;
 mod ledger;
 mod markdown;
 mod memory;
@@ -184,6 +185,7 @@ pub fn run(cli: Cli) -> ExitCode {
         return in_runtime(config, serve);
     };
     in_runtime(config, async move |app| {
+        interrupt::watch();
         let caller = app.caller(None, None);
         let mut face = Face {
             app: Arc::clone(&app),

@@ -3,9 +3,32 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::AppError;
 use crate::domain::Invalid;
+
+/// What is to be removed if the process is told to end before it has come to that itself.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn begun(path: &Path) {
+    UNFINISHED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(path.to_owned());
+}
+
+fn finished(path: &Path) {
+    let mut all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|known| known != path);
+}
+
+/// Removes every file and folder of this process that is not finished: for a process that ends at once.
+pub fn remove_unfinished() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
+    }
+}
 
 /// A file under way, beside the place where it is to be. It is removed again unless it is published.
 pub struct Fresh {
@@ -36,6 +59,7 @@ impl Fresh {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&part).map_err(|error| unwritable(to, &error))?;
+        begun(&part);
         let fresh = Self {
             part,
             to: to.to_owned(),
@@ -97,6 +121,7 @@ impl Drop for Fresh {
         if !self.done {
             let _ = std::fs::remove_file(&self.part);
         }
+        finished(&self.part);
     }
 }
 
@@ -134,6 +159,7 @@ impl Scratch {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path).map_err(|error| unwritable(&path, &error))?;
+        begun(&path);
         Ok(Self(path))
     }
 
@@ -146,5 +172,6 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+        finished(&self.0);
     }
 }

@@ -172,8 +172,8 @@ pub async fn import(face: &mut Face, args: Import) -> Ran {
     let progress = Progress::of("importing");
     let bar = progress.clone();
     // Standard input can be read once: it is kept aside for as long as this takes.
-    let scratch = Scratch::new()?;
-    let path = if args.file.as_os_str() == "-" {
+    let scratch = (args.file.as_os_str() == "-").then(Scratch::new).transpose()?;
+    let path = if let Some(scratch) = &scratch {
         let path = scratch.file("export.jsonl");
         let copied = File::create(&path).and_then(|mut file| io::copy(&mut io::stdin().lock(), &mut file));
         copied.map_err(|error| unwritable(&path, &error))?;

@@ -40,7 +40,7 @@ pub enum CliError {
     #[error(transparent)]
     App(#[from] AppError),
     /// Standard output could not be written.
-    #[error("the output could not be written: {0}")]
+    #[error("the output could not be written: {}", plain(.0))]
     Output(io::Error),
     /// A file or the standard input could not be read, or a file not be written.
     #[error("{0}")]

@@ -6,11 +6,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::everything::{checkpoints, document, everything, import, imported, intact, plain};
 use crate::handoffs::until;
-use crate::harness::{Place, open_sql};
+use crate::harness::{PATIENCE, Place, open_sql, wait};
 use crate::moving_large::generate;
 use crate::storage::{Small, as_root, beside, listed, mode, text};
 
@@ -57,6 +58,29 @@ fn u06_an_import_that_was_killed_is_completed_by_another() {
         there.verify_clean();
     }
     assert!(under_way > 0, "each import was done before it was killed");
+}
+
+#[test]
+fn u06_an_import_that_is_interrupted_leaves_nothing_behind() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let place = Place::new();
+        let aside = place.path().join("aside");
+        std::fs::create_dir(&aside).expect("a folder");
+        let start = place.start().env("TMPDIR", &aside).args(&["import"]);
+        // Its input never ends: it waits until it is told to end.
+        let mut child = start
+            .command()
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the executable starts");
+        until("what it keeps aside", || (listed(&aside).len() == 1).then_some(()));
+        kill_process(Pid::from_child(&child), signal).expect("it is told");
+        let status = wait(&mut child, PATIENCE).expect("it ends");
+        assert_eq!(status.code(), Some(code));
+        assert_eq!(listed(&aside).len(), 0, "{signal:?}");
+        assert!(!place.db().exists());
+    }
 }
 
 #[test]

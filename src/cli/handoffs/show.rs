@@ -244,6 +244,9 @@ pub fn queue(answer: &wire::Resumed) -> Vec<String> {
             one.id, one.age, one.last_activity, one.title
         )));
     }
+    if !answer.unfinished.is_empty() {
+        lines.push(styled(FAINT, "`handoffs accept ID` takes one up again"));
+    }
     lines.push(styled(
         FAINT,
         &format!(

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Draft;
+use crate::cli::interrupt::lending;
 use crate::cli::output::{CliError, plain};
 use crate::cli::words::given;
 
@@ -63,7 +64,7 @@ pub fn edited(args: &Draft) -> Result<Option<(String, Kept)>, CliError> {
         .into_iter()
         .find_map(|name| given(std::env::var(name).ok()));
     let editor = editor.unwrap_or_else(|| if cfg!(windows) { "notepad" } else { "vi" }.to_owned());
-    let why = match command(&editor, file).status() {
+    let why = match lending(|| command(&editor, file).status()) {
         Ok(status) if status.success() => None,
         Ok(_) => Some(format!("the editor `{editor}` ended with an error")),
         Err(error) => Some(format!("the editor `{editor}` could not be started: {}", plain(&error))),
