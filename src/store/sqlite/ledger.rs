@@ -7,7 +7,7 @@ use super::fail::Fail;
 use super::rows;
 use crate::domain::canonical::canonical;
 use crate::domain::ledger::{Checkpoint, Entry, EntryBody, Kind, NewEntry, Stamp, project_subject};
-use crate::domain::{Hash, Home, Time};
+use crate::domain::{Agent, Hash, Home, Time};
 
 /// A project's row.
 #[derive(Debug, Clone)]
@@ -134,6 +134,34 @@ pub fn agents(conn: &Connection, project: i64) -> Result<Vec<String>, Fail> {
     )?;
     let rows = statement.query_map([project], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The names under which an agent did something in the project, as a JSON array: the same agent may have gone by its name in
+/// capitals.
+pub fn names_of(conn: &Connection, project: i64, agent: &Agent) -> Result<String, Fail> {
+    let folded = agent.folded();
+    let mut names = agents(conn, project)?;
+    names.retain(|name| crate::domain::name::fold(name) == folded);
+    Ok(serde_json::to_string(&names).unwrap_or_default())
+}
+
+/// The position of the last entry that was written before the instant `at`; 0 when there is none. Times never go back along a
+/// ledger, so that it is found by halving.
+pub fn before(conn: &Connection, project: i64, at: &str) -> Result<u64, Fail> {
+    let (mut low, mut high) = (0, head(conn, project)?.map_or(0, |(seq, ..)| seq));
+    let mut statement = conn.prepare_cached("SELECT at < ?3 FROM ledger WHERE project_id = ?1 AND seq = ?2")?;
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        let earlier: Option<bool> = statement
+            .query_row(params![project, signed(middle), at], |row| row.get(0))
+            .optional()?;
+        if earlier.unwrap_or(true) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    Ok(low)
 }
 
 /// The one way to write: a project's ledger, open at its end, inside a transaction.

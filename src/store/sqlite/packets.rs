@@ -114,11 +114,19 @@ pub fn open_automatic(conn: &Connection, project: i64, actor: &Actor) -> Result<
         .collect())
 }
 
-/// The packets of this agent that are open now, oldest first.
-pub fn open_by(conn: &Connection, project: i64, actor: &Actor) -> Result<Vec<Packet>, Fail> {
-    let open = in_state(conn, project, actor, State::Open)?;
-    let mine = |packet: &Packet| packet.from_agent == actor.agent && packet.state_at(actor.now) == State::Open;
-    Ok(open.into_iter().filter(mine).collect())
+/// How many packets of this agent are open now.
+pub fn open_by(conn: &Connection, project: i64, actor: &Actor) -> Result<u64, Fail> {
+    let (all, owner) = sight(actor);
+    let names = super::ledger::names_of(conn, project, &actor.agent)?;
+    let sql = format!(
+        "SELECT count(*) FROM handoff WHERE project_id = ?1 AND {SIGHT} AND state = 'open'
+            AND from_agent IN (SELECT value FROM json_each(?4)) AND (expires_at IS NULL OR expires_at > ?5)"
+    );
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_row(params![project, all, owner, names, actor.now.to_string()], |row| {
+            number(row, 0)
+        })?)
 }
 
 /// What this agent holds and has not ended, the newest claim first.

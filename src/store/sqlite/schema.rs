@@ -91,6 +91,7 @@ CREATE TABLE handoff (
 CREATE INDEX handoff_state ON handoff (project_id, state, seq);
 CREATE INDEX handoff_change ON handoff (project_id, last_seq);
 CREATE INDEX handoff_due ON handoff (project_id, expires_at) WHERE state = 'open' AND expires_at IS NOT NULL;
+CREATE INDEX handoff_author ON handoff (project_id, from_agent) WHERE state = 'open';
 CREATE INDEX handoff_session ON handoff (project_id, accepted_session, seq) WHERE accepted_session IS NOT NULL;
 CREATE TABLE handoff_ref (
     handoff_id TEXT NOT NULL,

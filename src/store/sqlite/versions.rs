@@ -175,11 +175,7 @@ pub fn written_by(conn: &Connection, actor: &Actor) -> Result<Vec<(Address, u64)
              ORDER BY seq"
         }
     };
-    // The same agent may have gone by its name in capitals.
-    let folded = actor.agent.folded();
-    let mut names = super::ledger::agents(conn, row.id)?;
-    names.retain(|name| crate::domain::name::fold(name) == folded);
-    let names = serde_json::to_string(&names).unwrap_or_default();
+    let names = super::ledger::names_of(conn, row.id, &actor.agent)?;
     let session = actor.session.as_ref().map(Session::as_str);
     let mut statement = conn.prepare_cached(sql)?;
     let rows = statement.query_map(params![row.id, names, session], |row| row.get::<_, String>(0))?;

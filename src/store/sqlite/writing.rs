@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::fail::Fail;
 use super::handoffs::{Note, expire, expire_due, superseded};
-use super::ledger::{self, Journal, keep, project};
+use super::ledger::{self, Journal, keep, project, signed};
 use super::packets;
 use super::rows;
 use super::versions::{self, Budget, visible};
@@ -51,7 +51,7 @@ pub fn hand_off(
         && let Some(same) = identical(conn, row.id, actor, &asked)?
     {
         let refs = packets::resolve(conn, row.id, &same.id, Budget(0))?;
-        let open_by_you = packets::open_by(conn, row.id, actor)?.len() as u64;
+        let open_by_you = packets::open_by(conn, row.id, actor)?;
         let seen = packets::see(conn, row, actor, same)?;
         return Ok(HandedOff {
             seen,
@@ -126,7 +126,7 @@ pub fn hand_off(
     let packet = packets::find(conn, project_id, &rooted(actor), &id)?;
     Ok(HandedOff {
         refs: packets::resolve(conn, project_id, &id, Budget(0))?,
-        open_by_you: packets::open_by(conn, project_id, actor)?.len() as u64,
+        open_by_you: packets::open_by(conn, project_id, actor)?,
         seen: packets::see(conn, &journal.project, actor, packet)?,
         unchanged: false,
         unknown_recipient,
@@ -278,12 +278,12 @@ fn identical(conn: &Connection, project: i64, actor: &Actor, asked: &Asked) -> R
     let ids: Vec<String> = {
         let mut statement = conn.prepare_cached(
             "SELECT h.id FROM handoff h JOIN content c ON c.id = h.content_id
-             WHERE h.project_id = ?1 AND h.state IN ('open', 'accepted') AND h.created_at >= ?2
+             WHERE h.project_id = ?1 AND h.state IN ('open', 'accepted') AND h.seq > ?5 AND h.created_at >= ?2
                 AND fold(h.from_agent) = ?3 AND c.body = ?4 ORDER BY h.seq DESC",
         )?;
-        let rows = statement.query_map(params![project, since, actor.agent.folded(), texts.as_str()], |row| {
-            row.get(0)
-        })?;
+        let from = signed(ledger::before(conn, project, &since)?);
+        let params = params![project, since, actor.agent.folded(), texts.as_str(), from];
+        let rows = statement.query_map(params, |row| row.get(0))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     for id in ids {
