@@ -186,6 +186,7 @@ pub fn run(cli: Cli) -> ExitCode {
     };
     in_runtime(config, async move |app| {
         interrupt::watch();
+        let looks = !json && !matches!(command, Command::Completions(_) | Command::Man(_));
         let caller = app.caller(None, None);
         let mut face = Face {
             app: Arc::clone(&app),
@@ -195,6 +196,14 @@ pub fn run(cli: Cli) -> ExitCode {
         let ran = dispatch(&mut face, command).await;
         let ran = ran.and_then(|done| face.out.flush().map(|()| done));
         app.close().await;
+        if looks && ran.is_ok() && app.sizes().0 == 0 {
+            // Nothing found may mean that it was looked for in the wrong place.
+            let db = app.config().db.display().to_string();
+            say(format!(
+                "handoff-memory: there is no database at {} yet",
+                print::visible(&db)
+            ));
+        }
         told(ran, json).into()
     })
 }

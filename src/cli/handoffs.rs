@@ -249,7 +249,11 @@ async fn report(face: &mut Face, new: NewOutcome) -> Ran {
     if face.out.took(&answer)? {
         return Ok(Done::Well);
     }
-    for line in show::recorded(&answer) {
+    let left_alone = recorded
+        .packet
+        .as_ref()
+        .is_some_and(|packet| packet.left_alone.is_some());
+    for line in show::recorded(&answer, left_alone) {
         face.out.line(line)?;
     }
     warn(answer.warnings.as_ref());

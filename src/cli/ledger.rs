@@ -89,6 +89,10 @@ pub async fn verify(face: &mut Face, args: Verify) -> Ran {
         .iter()
         .map(|text| Checkpoint::parse(text))
         .collect::<Result<Vec<_>, _>>()?;
+    let compared = match checkpoints.len() {
+        0 => String::new(),
+        count => format!(", and it extends {}", counted(count as u64, "checkpoint")),
+    };
     let progress = Progress::of("verifying");
     let bar = progress.clone();
     let report = face.app.verify(checkpoints, move |done, all| bar.at(done, all)).await?;
@@ -97,7 +101,11 @@ pub async fn verify(face: &mut Face, args: Verify) -> Ran {
     if face.out.is_json() {
         face.out.document(&make::verified(&report))?;
     } else if report.ok() {
-        let line = format!("intact: {} checked in {}", counted(report.checked, "row"), visible(&db));
+        let line = format!(
+            "intact: {} checked in {}{compared}",
+            counted(report.checked, "row"),
+            visible(&db)
+        );
         face.out.line(styled(GOOD, &line))?;
     } else {
         for fault in &report.faults {

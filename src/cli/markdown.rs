@@ -103,6 +103,8 @@ async fn packets(
             }
             after = Some(one.packet.seq);
             packet(&make::packet(one, home), line)?;
+            let shown = face.app.show(&caller, one.packet.id.clone()).await?;
+            pins(&make::shown(&shown.seen, &shown.refs, &[], home, Vec::new()).refs, line)?;
         }
         if !page.more {
             return Ok(());
@@ -144,6 +146,25 @@ fn packet(packet: &wire::Packet, line: &mut impl FnMut(&str) -> Result<(), CliEr
         for entry in list {
             line(&format!("- {}", plain(entry)))?;
         }
+    }
+    Ok(())
+}
+
+/// What a packet pins.
+fn pins(refs: &[wire::Ref], line: &mut impl FnMut(&str) -> Result<(), CliError>) -> Result<(), CliError> {
+    if refs.is_empty() {
+        return Ok(());
+    }
+    line("")?;
+    line("Pinned:")?;
+    line("")?;
+    for one in refs {
+        line(&format!(
+            "- {} version {}, {}",
+            plain(&format!("{}:{}", one.scope, one.key)),
+            one.version,
+            one.status
+        ))?;
     }
     Ok(())
 }

@@ -5,7 +5,9 @@ use similar::TextDiff;
 
 use super::Face;
 use super::output::{CliError, Done, Ran, text_of, warn};
-use super::print::{FAINT, FAULT, GOOD, HEADING, WARNING, indented, is_hidden, quoted, styled, value, visible};
+use super::print::{
+    FAINT, FAULT, GOOD, HEADING, WARNING, address, indented, is_hidden, name, quoted, styled, value, visible,
+};
 use super::words::{count, given};
 use crate::app::memory::{Room, page_size};
 use crate::domain::record::{NewVersion, Stored, Tags, Version, version_number};
@@ -22,7 +24,7 @@ pub struct Remember {
     /// The record's name in that scope
     #[arg(long)]
     key: String,
-    /// The value as JSON text, kept exactly; `-`: from standard input
+    /// The value as JSON text; `-`: from standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true, required_unless_present_any = ["text", "file"])]
     value: Option<String>,
     /// The value as plain text, kept as a JSON string; `-`: from standard input
@@ -250,13 +252,18 @@ fn heading(record: &wire::Record) -> String {
     let tags = if record.tags.is_empty() {
         String::new()
     } else {
-        format!("  [{}]", record.tags.join(", "))
+        let tags: Vec<String> = record.tags.iter().map(|tag| name(tag)).collect();
+        format!("  [{}]", tags.join(", "))
     };
     let old = if record.current { "" } else { "  (superseded)" };
-    visible(&format!(
-        "{}/{}  v{}{old}  confidence {}{counts}  by {} at {}{tags}",
-        record.scope, record.key, record.version, record.confidence, record.author, record.at
-    ))
+    format!(
+        "{}  v{}{old}  confidence {}{counts}  by {} at {}{tags}",
+        address(&record.scope, &record.key),
+        record.version,
+        record.confidence,
+        name(&record.author),
+        record.at
+    )
 }
 
 /// A record with its value.
@@ -268,7 +275,7 @@ fn of_record(record: &wire::Record) -> Vec<String> {
 
 fn of_value(record: &wire::Record) -> Vec<String> {
     if let Some(purged) = &record.purged {
-        let text = format!("    purged by {} at {}: {}", purged.by, purged.at, purged.why);
+        let text = format!("    purged by {} at {}: {}", name(&purged.by), purged.at, purged.why);
         return vec![styled(WARNING, &visible(&text))];
     }
     match &record.value {

@@ -11,7 +11,7 @@ use super::print::{FAINT, GOOD, WARNING, bytes, counted, styled, visible};
 use super::progress::Progress;
 use super::{Face, markdown};
 use crate::app::files::{Fresh, Scratch, unwritable};
-use crate::domain::Project;
+use crate::domain::{Invalid, Project};
 use crate::wire::make;
 
 /// What `backup` takes.
@@ -55,6 +55,14 @@ pub struct Import {
 
 /// Copies the store and proves the copy.
 pub async fn backup(face: &mut Face, args: Backup) -> Ran {
+    if args.file.as_os_str() == "-" {
+        return Err(Invalid::new(
+            "file",
+            "\"-\"",
+            "the path of a file: a database cannot be written to a pipe",
+        )
+        .into());
+    }
     let progress = Progress::of("copying");
     let bar = progress.clone();
     let done = face

@@ -85,7 +85,13 @@ impl Out {
 
     /// Writes one line of ours, in which stored text was made visible.
     pub fn line(&mut self, text: impl AsRef<str>) -> Result<(), CliError> {
-        self.write(&format!("{}\n", text.as_ref()))
+        match self.width().filter(|_| !self.json) {
+            Some(width) => {
+                let lines = super::print::folded(text.as_ref(), width);
+                self.write(&(lines.join("\n") + "\n"))
+            }
+            None => self.write(&format!("{}\n", text.as_ref())),
+        }
     }
 
     /// Writes one JSON document on one line.
@@ -258,6 +264,9 @@ pub fn confirmed(question: &str) -> bool {
 /// The text of a file, or of standard input when it is named `-`.
 pub fn text_of(file: &str) -> Result<String, CliError> {
     let read = if file == "-" {
+        if is_attended() {
+            say("reading standard input; end it with Ctrl-D on a line of its own");
+        }
         io::read_to_string(io::stdin())
     } else {
         std::fs::read_to_string(file)

@@ -35,6 +35,72 @@ pub fn quoted(text: &str, indent: &str) -> Vec<String> {
         .collect()
 }
 
+/// A stored name: as it is where nothing in it could pass for something else, in quotes otherwise.
+pub fn name(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "._-/@+#%=~".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        visible(&serde_json::to_string(text).unwrap_or_default())
+    }
+}
+
+/// A record's address as `--refs` takes it.
+pub fn address(scope: &str, key: &str) -> String {
+    format!("{}:{}", name(scope), name(key))
+}
+
+/// A line over as many as a terminal of this width needs. What goes on stands behind the same bar as quoted text, or far in: no
+/// part of it starts where a line of ours does.
+pub fn folded(line: &str, width: u16) -> Vec<String> {
+    let width = usize::from(width).max(24);
+    let plain = uncoloured(line);
+    // As a whole: characters that are joined take less room than each by itself.
+    if console::measure_text_width(&plain) <= width {
+        return vec![line.to_owned()];
+    }
+    let bar = plain
+        .find("| ")
+        .filter(|at| plain[..*at].chars().all(|c| c == ' ' || c.is_ascii_digit()));
+    let next = match bar {
+        Some(at) => format!("{}| ", " ".repeat(at)),
+        None => " ".repeat(8),
+    };
+    let mut lines = vec![String::new()];
+    let (mut used, mut in_code) = (0, false);
+    for c in line.chars() {
+        in_code |= c == '\u{1b}';
+        let columns = if in_code {
+            0
+        } else {
+            console::measure_text_width(c.encode_utf8(&mut [0; 4]))
+        };
+        if used + columns > width {
+            lines.push(next.clone());
+            used = next.len();
+        }
+        used += columns;
+        if let Some(last) = lines.last_mut() {
+            last.push(c);
+        }
+        in_code &= c != 'm';
+    }
+    lines
+}
+
+/// The text without our colour codes; stored text has none, as they are shown in it.
+fn uncoloured(line: &str) -> String {
+    let mut in_code = false;
+    line.chars()
+        .filter(|&c| {
+            in_code |= c == '\u{1b}';
+            let keep = !in_code;
+            in_code &= c != 'm';
+            keep
+        })
+        .collect()
+}
+
 /// A stored value for people: a text as it reads, anything else as indented JSON.
 pub fn value(json: &str) -> String {
     serde_json::from_str::<String>(json).unwrap_or_else(|_| indented(json))
@@ -147,6 +213,27 @@ mod tests {
             quoted("one\nLedger\r\n\u{7}", "  "),
             ["  | one", "  | Ledger", "  | \\u{7}"]
         );
+    }
+
+    #[test]
+    fn x03_what_a_terminal_would_wrap_keeps_its_bar() {
+        let text = quoted(&format!("{}Ledger", "x".repeat(38)), "  ");
+        assert_eq!(
+            folded(&text[0], 42),
+            [format!("  | {}", "x".repeat(38)), "  | Ledger".to_owned()]
+        );
+        let heading = styled(HEADING, &format!("{}Ledger", "y".repeat(42)));
+        assert_eq!(folded(&heading, 42)[1], format!("        Ledger{HEADING:#}"));
+        assert_eq!(folded("short", 42), ["short"]);
+        assert_eq!(folded("日本語日本語日本語日本語日", 24).len(), 2);
+    }
+
+    #[test]
+    fn x03_names_that_could_mislead_are_quoted() {
+        assert_eq!(name("app/größe-1"), "app/größe-1");
+        assert_eq!(name("root at 12:00 [verified]"), "\"root at 12:00 [verified]\"");
+        assert_eq!(address("a", "b/c"), "a:b/c");
+        assert_ne!(address("a:b", "c"), address("a", "b:c"));
     }
 
     #[test]

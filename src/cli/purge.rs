@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Face;
 use super::output::{CliError, Done, Ran, confirmed, is_attended, say, text_of};
-use super::print::{FAINT, WARNING, counted, styled, visible};
+use super::print::{FAINT, WARNING, address, counted, styled, visible};
 use crate::domain::handoff::HandoffId;
 use crate::domain::purge::{Found, Reason, Target};
 use crate::domain::record::version_number;
@@ -143,7 +143,7 @@ fn lines(answer: &wire::PurgedTexts) -> Vec<String> {
     let mut lines = Vec::new();
     for text in &answer.texts {
         let subject = match serde_json::from_str::<(String, String, u64)>(&text.subject) {
-            Ok((scope, key, version)) => format!("{scope}/{key} version {version}"),
+            Ok((scope, key, version)) => format!("{} version {version}", address(&scope, &key)),
             Err(_) => text.subject.clone(),
         };
         let line = format!("{:<6} of {subject} in {}/{}", text.what, text.workspace, text.project);

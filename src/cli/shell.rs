@@ -37,11 +37,11 @@ pub fn man(out: &mut Out, args: &Man) -> Ran {
     match &args.dir {
         Some(folder) => {
             std::fs::create_dir_all(folder).map_err(failed)?;
-            clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;
+            clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), folder).map_err(failed)?;
         }
         None => {
             let mut text = Vec::new();
-            clap_mangen::Man::new(Cli::command())
+            clap_mangen::Man::new(Cli::command().disable_help_subcommand(true))
                 .render(&mut text)
                 .map_err(failed)?;
             out.write(&String::from_utf8_lossy(&text))?;

@@ -106,12 +106,12 @@ fn a_person_is_told_in_words() {
     .concat();
     say(
         &remember,
-        &["remembered", "app/billing/rate", "v1", "0.7", "scout", "money"],
+        &["remembered", "app/billing:rate", "v1", "0.7", "scout", "money"],
     );
-    say(&remember, &["unchanged", "app/billing/rate", "v1"]);
+    say(&remember, &["unchanged", "app/billing:rate", "v1"]);
     say(
         &[&["recall"], rate.as_slice()].concat(),
-        &["app/billing/rate", "| {", r#"|   "per": "day""#],
+        &["app/billing:rate", "| {", r#"|   "per": "day""#],
     );
     say(&["recall", "--query", "hourly"], &["nothing found", "\"hourly\""]);
     let again = [&["remember"], rate.as_slice(), &["--text", "per hour\nor part of it"]].concat();
@@ -142,7 +142,7 @@ fn a_person_is_told_in_words() {
             "scout → scout",
             "Rates",
             "current",
-            "app/billing/rate",
+            "app/billing:rate",
             "1 open packet",
         ],
     );
@@ -173,7 +173,7 @@ fn a_person_is_told_in_words() {
         "--handoff-id",
         id,
     ];
-    say(&close, &["success of run 7", "0.7 → 0.76", "closed (success)"]);
+    say(&close, &["success of \"run 7\"", "0.7 → 0.76", "closed (success)"]);
     say(
         &["handoffs", "show", id],
         &["closed (success)", "Ledger", "handed_off", "accepted", "run 7"],
@@ -182,7 +182,7 @@ fn a_person_is_told_in_words() {
     say(&["handoffs", "list"], &["no packets"]);
     say(
         &["log"],
-        &["created", "remembered", "app/billing/rate v2", "closed", "by scout"],
+        &["created", "remembered", "app/billing:rate v2", "closed", "by scout"],
     );
     say(&["verify"], &["intact"]);
     say(&["checkpoint"], &["hm1:"]);
@@ -240,7 +240,10 @@ fn exit_code_0_is_done_an_empty_answer_too() {
         assert_eq!(scout.json(&["handoffs", "expire"])["total"], 0);
     };
     empty();
-    assert_eq!(scout.says(&["log"]), "");
+    // A person who looks in the wrong place is told.
+    let ran = scout.run(&["log"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.stderr.contains("there is no database"), "{ran:?}");
     assert!(!place.db().exists(), "a read makes no file");
     scout.remember("elsewhere", "k", "1");
     empty();

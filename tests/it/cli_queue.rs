@@ -343,7 +343,7 @@ fn all_that_is_known_of_a_packet_is_shown_and_nothing_is_claimed() {
     let told = reader.says(&["handoffs", "show", &id]);
     for words in [
         "Pinned: 3 versions, 2 stale",
-        "app/moved  v1",
+        "app:moved  v1",
         "now v2 by codex",
         "with the same value",
         "| as it was",

@@ -9,6 +9,7 @@ mod cli_handoffs;
 mod cli_memory;
 mod cli_output;
 mod cli_queue;
+mod completions;
 mod concurrency;
 mod demo;
 mod doctor;

@@ -647,7 +647,7 @@ fn a_purge_reaches_what_belongs_to_any_owner_and_is_private_to_any_agent() {
     use crate::everything::everything;
     let place = everything();
     let ran = purge(&place, &["--containing", "for claude"]);
-    assert!(ran.stdout.contains("own/notes version 1"), "{ran:?}");
+    assert!(ran.stdout.contains("own:notes version 1"), "{ran:?}");
     gone(&place, "for claude");
     let ran = purge(&place, &["--containing", "resumed elsewhere"]);
     assert!(ran.stdout.contains("texts"), "{ran:?}");

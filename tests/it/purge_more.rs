@@ -62,7 +62,7 @@ fn on_a_terminal_it_asks_and_takes_no_for_an_answer() {
         let ran = on_terminal(&place, &args, answer);
         assert_eq!(ran.code, Some(1), "{answer:?}: {ran:?}");
         // What is asked about is shown first.
-        assert!(ran.stdout.contains("s/leak version 1 in default/default"), "{ran:?}");
+        assert!(ran.stdout.contains("s:leak version 1 in default/default"), "{ran:?}");
         assert!(ran.stderr.contains("Purge 1 text for ever? [y/N]"), "{ran:?}");
         assert!(ran.stderr.contains("nothing was purged"), "{ran:?}");
         assert_eq!(checkpoints(&place), before, "{answer:?}");

@@ -76,7 +76,7 @@ fn row(arg: &Arg) -> String {
         .iter()
         .map(|value| format!("`{}`", value.get_name()))
         .collect();
-    if takes && !values.is_empty() {
+    if !values.is_empty() && !matches!(arg.get_action(), ArgAction::SetTrue) {
         let _ = write!(what, ": {}", values.join(", "));
     }
     format!("| {flag} | {} |", escaped(&what).replace('\n', " "))

@@ -105,6 +105,11 @@ pub fn packet(args: Draft) -> Result<Option<(NewHandoff, Option<Kept>)>, CliErro
     let written = match &args.file {
         Some(file) => read(&text_of(file)?, &named(file))?,
         None if args.edit || (nothing_said && is_attended()) => return edited(&args),
+        // Nobody is there to ask, and nothing was said: what is piped in is the packet.
+        None if nothing_said => match text_of("-")? {
+            text if text.trim().is_empty() => Written::default(),
+            text => read(&text, &named("-"))?,
+        },
         None => Written::default(),
     };
     let list = |flags: Vec<String>, file: Option<Vec<String>>| if flags.is_empty() { file } else { Some(flags) };

@@ -12,7 +12,7 @@ use crate::domain::handoff::State;
 use crate::domain::handoff::listing::{Ended, Listing};
 use crate::domain::handoff::seen::Listed;
 use crate::domain::sought::after;
-use crate::domain::{Span, Time, limits};
+use crate::domain::{Invalid, Span, Time, limits};
 use crate::wire::make;
 
 /// Whose packets are looked at.
@@ -159,7 +159,10 @@ pub async fn expire(face: &mut Face, args: Expire) -> Ran {
     face.caller.root = true;
     let wanted = match (&args.older_than, args.ids.is_empty()) {
         (Some(span), _) => {
-            let age = Span::parse("older_than", span)?;
+            let age = Span::parse("older_than", span).map_err(|invalid| Invalid {
+                expected: "a span such as 90m, 12h or 7d; 0 for every open packet".to_owned(),
+                ..invalid
+            })?;
             Ended::Until(face.app.ago(age))
         }
         (None, true) => Ended::Due,

@@ -1,17 +1,19 @@
 //! Packets, refs, claims and reports in words for people.
 
-use crate::cli::print::{FAINT, FAULT, GOOD, HEADING, WARNING, counted, of_state, quoted, styled, value, visible};
+use crate::cli::print::{
+    FAINT, FAULT, GOOD, HEADING, WARNING, address, counted, name, of_state, quoted, styled, value, visible,
+};
 use crate::wire;
 
 /// From whom and to whom a packet goes.
 pub fn route(packet: &wire::Packet) -> String {
-    let to = packet.to_agent.as_deref().unwrap_or("anyone");
+    let to = packet.to_agent.as_deref().map_or("anyone".to_owned(), name);
     let unseen = if packet.to_agent_unseen.is_some() {
         " (never seen)"
     } else {
         ""
     };
-    format!("{} → {to}{unseen}", packet.from_agent)
+    format!("{} → {to}{unseen}", name(&packet.from_agent))
 }
 
 /// A packet on one line.
@@ -40,10 +42,10 @@ fn packet(packet: &wire::Packet) -> Vec<String> {
     let in_session = |session: &Option<String>| {
         session
             .as_ref()
-            .map_or_else(String::new, |session| format!(" (session {session})"))
+            .map_or_else(String::new, |session| format!(" (session {})", name(session)))
     };
     fact("title", Some(packet.title.clone()));
-    let from = format!("{}{}", packet.from_agent, in_session(&packet.from_session));
+    let from = format!("{}{}", name(&packet.from_agent), in_session(&packet.from_session));
     let unseen = if packet.to_agent_unseen.is_some() {
         " (no agent of that name was seen here)"
     } else {
@@ -52,11 +54,14 @@ fn packet(packet: &wire::Packet) -> Vec<String> {
     fact("from", Some(from));
     fact(
         "to",
-        Some(packet.to_agent.as_deref().unwrap_or("anyone").to_owned() + unseen),
+        Some(packet.to_agent.as_deref().map_or("anyone".to_owned(), name) + unseen),
     );
-    fact("owner", packet.owner.clone());
-    fact("project", Some(format!("{}/{}", packet.workspace, packet.project)));
-    fact("directory", packet.cwd.clone());
+    fact("owner", packet.owner.as_deref().map(name));
+    fact(
+        "project",
+        Some(format!("{}/{}", name(&packet.workspace), name(&packet.project))),
+    );
+    fact("directory", packet.cwd.as_deref().map(name));
     fact(
         "git",
         packet.git.as_ref().map(|git| {
@@ -86,11 +91,11 @@ fn packet(packet: &wire::Packet) -> Vec<String> {
                 .accepted_at
                 .as_ref()
                 .map_or_else(String::new, |at| format!(" since {at}"));
-            format!("{agent}{}{since}", in_session(&packet.accepted_session))
+            format!("{}{}{since}", name(agent), in_session(&packet.accepted_session))
         })
     });
     fact("closed", packet.closed_at.clone());
-    fact("outcome of", packet.outcome_ref.clone());
+    fact("outcome of", packet.outcome_ref.as_deref().map(name));
     fact("continues", packet.continues.clone());
     fact("supersedes", packet.supersedes.clone());
     fact("now see", packet.superseded_by.clone());
@@ -135,14 +140,16 @@ pub fn of_refs(refs: &[wire::Ref]) -> Vec<String> {
         };
         let now = one.current.as_ref().map_or_else(String::new, |now| {
             let same = if now.same_value { ", with the same value" } else { "" };
-            format!("  now v{} by {} at {}{same}", now.version, now.author, now.at)
+            format!("  now v{} by {} at {}{same}", now.version, name(&now.author), now.at)
         });
         lines.push(format!(
             "  {} {}",
             styled(style, &format!("{:<8}", one.status)),
             visible(&format!(
-                "{}/{}  v{}  confidence {}{now}",
-                one.scope, one.key, one.version, one.confidence
+                "{}  v{}  confidence {}{now}",
+                address(&one.scope, &one.key),
+                one.version,
+                one.confidence
             ))
         ));
         if let Some(json) = &one.value {
@@ -171,7 +178,7 @@ pub fn entry(entry: &wire::Entry) -> String {
     };
     let subject = entry.subject.as_deref().unwrap_or_default();
     let subject = match serde_json::from_str::<(String, String, u64)>(subject) {
-        Ok((scope, key, version)) => format!("{scope}/{key} v{version}"),
+        Ok((scope, key, version)) => format!("{} v{version}", address(&scope, &key)),
         Err(_) => subject.to_owned(),
     };
     let detail = entry.detail.as_ref().map_or("", |detail| detail.get());
@@ -183,11 +190,11 @@ pub fn entry(entry: &wire::Entry) -> String {
     let session = entry
         .session
         .as_ref()
-        .map_or_else(String::new, |session| format!(" ({session})"));
+        .map_or_else(String::new, |session| format!(" ({})", name(session)));
     let head = format!("{:>6}  {}  {kind:<10}", entry.seq, entry.at);
     format!(
         "{head}  {}{}",
-        visible(&format!("{subject}  by {agent}{session}")),
+        visible(&format!("{subject}  by {}{session}", name(agent))),
         styled(FAINT, &visible(&detail))
     )
 }
@@ -220,7 +227,7 @@ pub fn taken(answer: &wire::Resumed) -> Vec<String> {
         lines.push(styled(WARNING, "this packet was yours already"));
     }
     if let Some(from) = &answer.took_over_from {
-        let text = format!("taken over from {from}, whose claim had lapsed");
+        let text = format!("taken over from {}, whose claim had lapsed", name(from));
         lines.push(styled(WARNING, &visible(&text)));
     }
     lines.extend(packet(found));
@@ -261,7 +268,10 @@ pub fn queue(answer: &wire::Resumed) -> Vec<String> {
 }
 
 /// What a report did.
-pub fn recorded(answer: &wire::Recorded) -> Vec<String> {
+pub fn recorded(answer: &wire::Recorded, left_alone: bool) -> Vec<String> {
+    if left_alone && answer.moved.is_empty() {
+        return vec!["nothing was recorded".to_owned()];
+    }
     let mut lines = Vec::new();
     let again = if answer.repeated.is_some() {
         " (reported before)"
@@ -271,12 +281,15 @@ pub fn recorded(answer: &wire::Recorded) -> Vec<String> {
     let run = answer
         .outcome_ref
         .as_ref()
-        .map_or_else(String::new, |run| format!(" of {run}"));
+        .map_or_else(String::new, |run| format!(" of {}", name(run)));
     lines.push(visible(&format!("recorded: {}{run}{again}", answer.outcome)));
     for moved in &answer.moved {
         lines.push(visible(&format!(
-            "  {}/{} v{}: confidence {} → {}",
-            moved.scope, moved.key, moved.version, moved.before, moved.after
+            "  {} v{}: confidence {} → {}",
+            address(&moved.scope, &moved.key),
+            moved.version,
+            moved.before,
+            moved.after
         )));
     }
     if let Some(packet) = &answer.packet {

@@ -43,7 +43,7 @@ pub fn claim_by_id(packet: &Packet, seeker: &Seeker) -> Result<Claim, Refusal> {
         State::Expired => Err(Refusal::conflict(
             match &packet.superseded_by {
                 Some(newer) => format!("{id} has been superseded by {newer}"),
-                None if packet.ended_as == Some(EndedAs::Cancelled) => format!("{id} was cancelled by its author"),
+                None if packet.ended_as == Some(EndedAs::Cancelled) => format!("{id} was cancelled"),
                 None => match packet.expires_at.filter(|end| *end <= seeker.now) {
                     Some(end) => format!("{id} expired at {end}"),
                     None => format!("{id} was ended before its time"),
@@ -182,7 +182,7 @@ pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report
         ))),
         State::Accepted => Err(Refusal::not_allowed(
             format!("{id} is held by {}, and only its holder ends it", holder(packet)),
-            "leave out handoff_id to report on refs alone",
+            "only its holder ends it; leave out handoff_id to report on refs alone, or use --force at the command line",
         )),
         State::Open if report == Report::Abandoned && (reporter.is_author(packet) || reporter.force) => {
             Ok(Ending::Cancel)
@@ -195,7 +195,7 @@ pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report
                 "{id} was written by {}, and only its author's agent or its owner takes it back",
                 packet.from_agent
             ),
-            "resume it to end it as its holder, or leave it to others",
+            "resume it to end it as its holder; at the command line --force cancels it",
         )),
         State::Open => Err(Refusal::not_allowed(
             format!("{id} is open: nobody has taken it yet"),
