@@ -1,6 +1,6 @@
 //! Reading a ledger as one caller may see it.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, ToSql, params};
 use serde_json::Value;
 
 use super::fail::Fail;
@@ -39,26 +39,14 @@ fn hidden() -> String {
 }
 
 fn told(row: &Row) -> rusqlite::Result<Told> {
-    let (seq, at, hash) = (number(row, 0)?, row.get(1)?, row.get(8)?);
     if row.get(9)? {
-        return Ok(Told::Redacted { seq, at, hash });
+        return Ok(Told::Redacted {
+            seq: number(row, 0)?,
+            at: row.get(1)?,
+            hash: row.get(8)?,
+        });
     }
-    let entry = Entry {
-        seq,
-        at,
-        agent: row.get(2)?,
-        session: row.get(3)?,
-        kind: row.get(4)?,
-        subject: row.get(5)?,
-        detail: row.get(6)?,
-        digest: row.get(7)?,
-        hash,
-    };
-    Ok(Told::Whole(entry, None))
-}
-
-fn owner(actor: &Actor) -> Option<&str> {
-    actor.owner.as_ref().map(|owner| owner.as_str())
+    Ok(Told::Whole(ledger::entry(row)?, None))
 }
 
 /// The entries of the caller's project after position `after`, oldest first, at most `limit`.
@@ -66,22 +54,25 @@ pub fn after(conn: &Connection, actor: &Actor, after: u64, limit: usize) -> Resu
     let Some(row) = project(conn, &actor.home)? else {
         return Ok(Vec::new());
     };
-    let sql = format!(
-        "SELECT {COLUMNS}, {} FROM ledger l WHERE l.project_id = ?1 AND l.seq > ?5 ORDER BY l.seq LIMIT ?6",
-        hidden()
-    );
+    select(conn, actor, row.id, "l.seq > ?5 ORDER BY l.seq", &signed(after), limit)
+}
+
+/// The entries of a project that fit `which`, a condition and an order on `?5`, as the caller may see them.
+fn select(
+    conn: &Connection,
+    actor: &Actor,
+    project: i64,
+    which: &str,
+    value: &dyn ToSql,
+    limit: usize,
+) -> Result<Vec<Told>, Fail> {
+    let hidden = hidden();
+    let sql = format!("SELECT {COLUMNS}, {hidden} FROM ledger l WHERE l.project_id = ?1 AND {which} LIMIT ?6");
+    let owner = actor.owner.as_ref().map(|owner| owner.as_str());
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let params = params![project, actor.root, owner, actor.agent.folded(), value, limit];
     let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement.query_map(
-        params![
-            row.id,
-            actor.root,
-            owner(actor),
-            actor.agent.folded(),
-            signed(after),
-            i64::try_from(limit).unwrap_or(i64::MAX)
-        ],
-        told,
-    )?;
+    let rows = statement.query_map(params, told)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -100,24 +91,8 @@ pub fn of_packet(conn: &Connection, actor: &Actor, id: &HandoffId) -> Result<Vec
     };
     // Not found is the same whether it never was or is not the caller's to know.
     packets::find(conn, row.id, actor, id)?;
-    let sql = format!(
-        "SELECT {COLUMNS}, {} FROM ledger l WHERE l.project_id = ?1 AND l.subject = ?5
-            AND l.kind NOT IN ('remembered', 'outcome', 'created') ORDER BY l.seq DESC LIMIT ?6",
-        hidden()
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement.query_map(
-        params![
-            row.id,
-            actor.root,
-            owner(actor),
-            actor.agent.folded(),
-            id.as_str(),
-            limits::PAGE_MAX as i64
-        ],
-        told,
-    )?;
-    let mut entries: Vec<Told> = rows.collect::<rusqlite::Result<_>>()?;
+    let which = "l.subject = ?5 AND l.kind NOT IN ('remembered', 'outcome', 'created') ORDER BY l.seq DESC";
+    let mut entries = select(conn, actor, row.id, which, &id.as_str(), limits::PAGE_MAX)?;
     entries.reverse();
     for entry in &mut entries {
         if let Told::Whole(entry, kept) = entry {

@@ -108,7 +108,8 @@ pub fn about(conn: &Connection, project: i64, subject: &str) -> Result<Vec<Entry
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn entry(row: &Row) -> rusqlite::Result<Entry> {
+/// An entry from its columns: seq, at, agent, session, kind, subject, detail, digest, hash.
+pub fn entry(row: &Row) -> rusqlite::Result<Entry> {
     Ok(Entry {
         seq: number(row, 0)?,
         at: row.get(1)?,
