@@ -56,10 +56,12 @@ pub struct Surroundings {
     pub cwd: PathBuf,
     /// The user's home folder.
     pub home: Option<PathBuf>,
+    /// Settings whose value is no Unicode, by name.
+    pub unreadable: Vec<&'static str>,
 }
 
 impl Surroundings {
-    /// Those of this process. A variable that is no Unicode is left out.
+    /// Those of this process. Another variable that is no Unicode is left out.
     pub fn of_process() -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -68,6 +70,10 @@ impl Surroundings {
             variables,
             cwd: std::env::current_dir().unwrap_or_default(),
             home: etcetera::home_dir().ok(),
+            unreadable: VARIABLES
+                .into_iter()
+                .filter(|name| std::env::var_os(name).is_some_and(|value| value.into_string().is_err()))
+                .collect(),
         }
     }
 
@@ -143,6 +149,9 @@ impl Config {
             Some(value) => Some((value, flag_name)),
             None => around.variable(variable).map(|value| (value.to_owned(), variable)),
         };
+        if let Some(name) = around.unreadable.first() {
+            return Err(Invalid::new(*name, "no Unicode", "a value in UTF-8"));
+        }
         let mut notices = near_misses(around);
 
         let (db, db_from) = match pick(flags.db, "--db", "MEMORY_DB") {

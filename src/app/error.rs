@@ -93,6 +93,9 @@ impl AppError {
             }
             StoreError::NetworkFileSystem { .. } => "set MEMORY_DB to a path on a local disk",
             StoreError::DiskFull { .. } => "free some space and call again; no restart is needed",
+            StoreError::Corrupt { what, .. } if what.starts_with("it is ") => {
+                "check MEMORY_DB and --db: they name a file that is none of this program's"
+            }
             StoreError::Corrupt { .. } => {
                 "nothing was changed; run `handoff-memory verify`, and put a backup in its place if it confirms damage"
             }

@@ -47,12 +47,17 @@ impl Fresh {
         if to.is_dir() {
             return Err(refused(to, "a folder", "the path of a new file"));
         }
-        if !replace && to.exists() {
-            return Err(refused(to, "there already", "the path of a new file, or --overwrite"));
+        // What is no plain file (a device, a pipe, a link to somewhere else) is never replaced.
+        match std::fs::symlink_metadata(to) {
+            Ok(meta) if !meta.is_file() => return Err(refused(to, "no plain file", "the path of a new file")),
+            Ok(_) if !replace => return Err(refused(to, "there already", "the path of a new file, or --overwrite")),
+            _ => {}
         }
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|_| AppError::internal("the system gave no random numbers"))?;
         let name = to.file_name().unwrap_or_default().to_string_lossy();
+        // The name of the part is longer than that of the file, and names have a limit.
+        let name: String = name.chars().take(50).collect();
         let part = to.with_file_name(format!(".{name}.{:016x}.part", u64::from_be_bytes(bytes)));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);

@@ -110,13 +110,7 @@ impl App {
     /// # Errors
     /// When one that is named is unknown or not open.
     pub async fn expire(&self, caller: &Caller, wanted: Ended) -> Result<Vec<Seen>, AppError> {
-        let ids = self.store.expire(self.actor(caller), wanted).await?;
-        let mut ended = Vec::new();
-        for id in ids {
-            let peeked = self.store.peek(self.actor(caller), Some(id), 0).await?;
-            ended.extend(peeked.one.map(|(seen, ..)| seen));
-        }
-        Ok(ended)
+        Ok(self.store.expire(self.actor(caller), wanted).await?)
     }
 
     /// The instant that lies `age` before now.

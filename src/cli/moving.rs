@@ -180,10 +180,24 @@ pub async fn import(face: &mut Face, args: Import) -> Ran {
     let progress = Progress::of("importing");
     let bar = progress.clone();
     // Standard input can be read once: it is kept aside for as long as this takes.
-    let scratch = (args.file.as_os_str() == "-").then(Scratch::new).transpose()?;
+    let unreadable =
+        |error: io::Error| CliError::File(format!("{} could not be read: {}", args.file.display(), plain(&error)));
+    let from_input = args.file.as_os_str() == "-";
+    let once = match std::fs::metadata(&args.file) {
+        _ if from_input => true,
+        // A pipe by its name can be read once, too; a folder cannot be read at all.
+        Ok(meta) => !meta.is_file() && !meta.is_dir(),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let scratch = once.then(Scratch::new).transpose()?;
     let path = if let Some(scratch) = &scratch {
         let path = scratch.file("export.jsonl");
-        let copied = File::create(&path).and_then(|mut file| io::copy(&mut io::stdin().lock(), &mut file));
+        let mut input: Box<dyn io::Read> = if from_input {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(&args.file).map_err(unreadable)?)
+        };
+        let copied = File::create(&path).and_then(|mut file| io::copy(&mut input, &mut file));
         copied.map_err(|error| unwritable(&path, &error))?;
         path
     } else {

@@ -227,12 +227,16 @@ fn failed(error: &CliError) -> Failed {
 pub fn of_arguments(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
         let text = error.to_string();
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let message = lines
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ")
-            .to_owned();
+        // What is wrong stands before the usage; a list of subcommands is no error's words.
+        let said = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.starts_with("Usage:"));
+        let said: Vec<&str> = said.filter(|line| !line.is_empty()).collect();
+        let message = match error.kind() {
+            clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing".to_owned(),
+            _ => said.join(" ").trim_start_matches("error: ").to_owned(),
+        };
         let failed = Failed {
             error: Problem {
                 code: "invalid_argument".to_owned(),

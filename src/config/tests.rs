@@ -10,6 +10,7 @@ fn around(variables: &[(&str, &str)]) -> Surroundings {
             .collect(),
         cwd: PathBuf::from("/projects/place"),
         home: Some(PathBuf::from("/home/me")),
+        unreadable: Vec::new(),
     }
 }
 
@@ -99,4 +100,14 @@ fn s17_synced_folders_are_pointed_out() {
             "{path}"
         );
     }
+}
+
+#[test]
+fn a_setting_that_is_no_unicode_is_refused_and_not_left_out() {
+    let around = Surroundings {
+        unreadable: vec!["MEMORY_OWNER"],
+        ..around(&[])
+    };
+    let refused = Config::resolve(Flags::default(), &around).unwrap_err();
+    assert_eq!(refused.field, "MEMORY_OWNER");
 }

@@ -275,7 +275,7 @@ impl Store {
     ///
     /// # Errors
     /// When one that is named is unknown or not open.
-    pub async fn expire(&self, actor: Actor, wanted: Ended) -> Result<Vec<HandoffId>, StoreError> {
+    pub async fn expire(&self, actor: Actor, wanted: Ended) -> Result<Vec<Seen>, StoreError> {
         let (look, home) = (actor.clone(), actor.home.clone());
         // Where there is nothing, nothing is made.
         if self

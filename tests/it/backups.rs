@@ -174,12 +174,12 @@ fn a_file_in_the_way_stays_unless_it_may_go() {
     assert!(ran.stdout.contains("intact") && ran.stdout.contains("hm1:"), "{ran:?}");
     assert_eq!(mode(&to), 0o600);
     intact(&restored(&to));
-    // A link to another file is taken away, and what it leads to stays.
+    // A link to another file stays, and so does what it leads to: the file itself has to be named.
     let (link, target) = (place.path().join("link.db"), place.path().join("target"));
     std::fs::write(&target, "mine").expect("a file");
     std::os::unix::fs::symlink(&target, &link).expect("a link");
     refused(&place, &[text(&link)]);
-    assert_eq!(place.run(&["backup", "--overwrite", text(&link)]).code, Some(0));
+    assert_eq!(place.run(&["backup", "--overwrite", text(&link)]).code, Some(2));
     assert_eq!(std::fs::read_to_string(&target).expect("the file"), "mine");
     // A link to nothing is in the way, too.
     let dangling = place.path().join("dangling.db");

@@ -167,7 +167,11 @@ fn anew(version: &Version, from: &Checkpoint) -> Result<Option<NewVersion>, Inva
 }
 
 fn unreadable(error: std::io::Error) -> AppError {
-    Invalid::new("input", format!("unreadable ({error})"), "an export").into()
+    {
+        let text = error.to_string();
+        let what = text.split(" (os error").next().unwrap_or_default().to_lowercase();
+        Invalid::new("input", format!("unreadable ({what})"), "an export").into()
+    }
 }
 
 /// The lines of an export, one by one.

@@ -217,15 +217,37 @@ const SECTIONS: [&str; 7] = [
 fn markdown(text: &str) -> Result<Written, Invalid> {
     let mut title = None;
     let mut sections: Vec<(String, String)> = Vec::new();
+    let mut fenced = false;
     for line in uncommented(text).lines() {
-        if let Some(heading) = line.strip_prefix("## ")
+        // What stands in a fence of code is text, whatever it looks like.
+        let fence = line.trim_start().starts_with("```");
+        let inside = fenced;
+        fenced ^= fence;
+        if let Some((_, body)) = sections.last_mut().filter(|_| inside) {
+            body.push_str(line);
+            body.push('\n');
+        } else if let Some(heading) = line.strip_prefix("## ")
             && let Some(name) = SECTIONS.iter().find(|name| name.eq_ignore_ascii_case(heading.trim()))
         {
+            if sections.iter().any(|(known, _)| known == name) {
+                return Err(Invalid::new(
+                    "draft",
+                    format!("with two sections {}", shown(line)),
+                    "each section once",
+                ));
+            }
             sections.push(((*name).to_owned(), String::new()));
         } else if let Some((_, body)) = sections.last_mut() {
             body.push_str(line);
             body.push('\n');
         } else if let Some(text) = line.strip_prefix("# ") {
+            if title.is_some() {
+                return Err(Invalid::new(
+                    "draft",
+                    format!("with a second title {}", shown(line)),
+                    "one `# title`",
+                ));
+            }
             title = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         } else if !matches!(line.trim(), "" | "#") {
             let expected = format!("`# title` first, then sections: ## {}", SECTIONS.join(", ## "));
@@ -332,6 +354,16 @@ mod tests {
             (None, None, None)
         );
         assert!(markdown("no heading").is_err());
+    }
+
+    #[test]
+    fn nothing_of_a_draft_is_dropped() {
+        let twice = "# t\n## Summary\na\n## Next steps\n- x\n## Summary\nb\n";
+        assert!(markdown(twice).unwrap_err().to_string().contains("two sections"));
+        assert!(markdown("# t\n# u\n## Summary\na\n").is_err());
+        let read = markdown("# t\n## Summary\n```\n## Next steps\n- code\n```\n## Next steps\n- real\n").unwrap();
+        assert_eq!(read.summary.as_deref(), Some("```\n## Next steps\n- code\n```"));
+        assert_eq!(read.next_steps.unwrap(), ["real"]);
     }
 
     #[test]

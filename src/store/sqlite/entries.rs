@@ -54,10 +54,17 @@ pub fn after(conn: &Connection, actor: &Actor, after: u64, limit: usize) -> Resu
     let Some(row) = project(conn, &actor.home)? else {
         return Ok(Vec::new());
     };
-    select(conn, actor, row.id, "l.seq > ?5 ORDER BY l.seq", &signed(after), limit)
+    select(
+        conn,
+        actor,
+        row.id,
+        "WHERE l.project_id = ?1 AND l.seq > ?5 ORDER BY l.seq",
+        &signed(after),
+        limit,
+    )
 }
 
-/// The entries of a project that fit `which`, a condition and an order on `?5`, as the caller may see them.
+/// The entries of a project that fit `which`, a condition on `?5` and an order, as the caller may see them.
 fn select(
     conn: &Connection,
     actor: &Actor,
@@ -67,7 +74,7 @@ fn select(
     limit: usize,
 ) -> Result<Vec<Told>, Fail> {
     let hidden = hidden();
-    let sql = format!("SELECT {COLUMNS}, {hidden} FROM ledger l WHERE l.project_id = ?1 AND {which} LIMIT ?6");
+    let sql = format!("SELECT {COLUMNS}, {hidden} FROM ledger l {which} LIMIT ?6");
     let owner = actor.owner.as_ref().map(|owner| owner.as_str());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let params = params![project, actor.root, owner, actor.agent.folded(), value, limit];
@@ -91,7 +98,8 @@ pub fn of_packet(conn: &Connection, actor: &Actor, id: &HandoffId) -> Result<Vec
     };
     // Not found is the same whether it never was or is not the caller's to know.
     packets::find(conn, row.id, actor, id)?;
-    let which = "l.subject = ?5 AND l.kind NOT IN ('remembered', 'outcome', 'created') ORDER BY l.seq DESC";
+    // The planner has no numbers to choose a partial index by.
+    let which = "INDEXED BY ledger_subject WHERE l.project_id = ?1 AND l.subject = ?5 AND l.kind NOT IN ('remembered', 'outcome', 'created') ORDER BY l.seq DESC";
     let mut entries = select(conn, actor, row.id, which, &id.as_str(), limits::PAGE_MAX)?;
     entries.reverse();
     for entry in &mut entries {

@@ -177,8 +177,9 @@ pub fn close(journal: &mut Journal, packet: &Packet, ended_as: EndedAs, note: No
     once(changed, &packet.id)
 }
 
-/// Ends open packets before their time; first of all those whose time is over. Gives the ids of all that it ended.
-pub fn expire_some(conn: &Connection, actor: &Actor, wanted: &Ended) -> Result<Vec<HandoffId>, Fail> {
+/// Ends open packets before their time; first of all those whose time is over. Gives all that it ended and that the caller may
+/// know of.
+pub fn expire_some(conn: &Connection, actor: &Actor, wanted: &Ended) -> Result<Vec<Seen>, Fail> {
     let Some(row) = project(conn, &actor.home)? else {
         return match wanted {
             Ended::Named(ids) if let Some(id) = ids.first() => Err(packets::unknown(id).into()),
@@ -205,7 +206,15 @@ pub fn expire_some(conn: &Connection, actor: &Actor, wanted: &Ended) -> Result<V
             ended.push(id);
         }
     }
-    Ok(ended)
+    let mut seen = Vec::new();
+    for id in ended {
+        match packets::find(conn, row.id, actor, &id) {
+            Ok(packet) => seen.push(packets::see(conn, &row, actor, packet)?),
+            Err(Fail::Refused(_)) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(seen)
 }
 
 /// Opens a packet again that its time has ended; it then waits for `ttl` from now.

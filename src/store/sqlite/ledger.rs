@@ -101,7 +101,8 @@ pub fn after(conn: &Connection, project: i64, after: u64, limit: usize) -> Resul
 /// The entries about one packet, or about a purge, oldest first.
 pub fn about(conn: &Connection, project: i64, subject: &str) -> Result<Vec<Entry>, Fail> {
     let mut statement = conn.prepare_cached(
-        "SELECT seq, at, agent, session, kind, subject, detail, digest, hash FROM ledger
+        "SELECT seq, at, agent, session, kind, subject, detail, digest, hash
+         FROM ledger INDEXED BY ledger_subject
          WHERE project_id = ?1 AND subject = ?2 AND kind NOT IN ('remembered', 'outcome', 'created') ORDER BY seq",
     )?;
     let rows = statement.query_map(params![project, subject], entry)?;

@@ -65,7 +65,7 @@ fn visible_links(conn: &Connection, project: i64, actor: &Actor, mut packet: Pac
 pub fn unknown(id: &HandoffId) -> Refusal {
     Refusal::not_found(
         format!("there is no handoff {id} in this project"),
-        "leave out handoff_id for the next one that waits for you, or peek to see what waits",
+        "peek, or `handoff-memory handoffs list --all`, shows what there is",
     )
 }
 
@@ -224,7 +224,7 @@ fn changes(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> R
     // Entries about this packet, and about packets that are not the caller's to know, are taken out again.
     let (all, owner) = sight(actor);
     let mut hidden = conn.prepare_cached(
-        "SELECT l.agent FROM handoff h JOIN ledger l ON l.project_id = h.project_id AND l.subject = h.id
+        "SELECT l.agent FROM handoff h JOIN ledger l INDEXED BY ledger_subject ON l.project_id = h.project_id AND l.subject = h.id
             AND l.seq > ?4 AND l.kind NOT IN ('remembered', 'outcome', 'created')
          WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT (?2 OR h.owner IS NULL OR h.owner IS ?3))",
     )?;

@@ -139,7 +139,7 @@ fn entries(check: &Check, project: i64, id: &str) -> Result<Vec<(Step, String)>,
     let conn = check.conn;
     let mut statement = conn
         .prepare_cached(
-            "SELECT seq, at, agent, session, kind, detail, digest FROM ledger
+            "SELECT seq, at, agent, session, kind, detail, digest FROM ledger INDEXED BY ledger_subject
              WHERE project_id = ?1 AND subject = ?2 AND kind NOT IN ('remembered', 'outcome', 'created') ORDER BY seq",
         )
         .map_err(unreadable)?;

@@ -158,7 +158,7 @@ fn is_purged(check: &Check, project: i64, subject: &str, hash: &str) -> rusqlite
     let found: Option<i64> = check
         .conn
         .prepare_cached(
-            "SELECT 1 FROM ledger WHERE project_id = ?1 AND subject = ?2
+            "SELECT 1 FROM ledger INDEXED BY ledger_subject WHERE project_id = ?1 AND subject = ?2
                 AND kind NOT IN ('remembered', 'outcome', 'created') AND kind = 'purged'
                 AND json_extract(detail, '$.hash') = ?3 LIMIT 1",
         )?
