@@ -8,25 +8,39 @@ pub mod memory;
 pub mod outcomes;
 pub mod purge;
 pub mod session;
+pub mod tokens;
 pub mod transfer;
 pub mod upkeep;
 
 mod git;
 
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use error::AppError;
 
 use crate::config::Config;
 use crate::domain::handoff::place::Cwd;
-use crate::domain::{Actor, Agent, Home, Invalid, Owner, Project, Session, Time, Workspace};
+use crate::domain::redact::Redact;
+use crate::domain::{Actor, Agent, Home, Invalid, Owner, Project, Reach, Session, Time, Workspace};
 use crate::store::Store;
+pub use crate::store::sqlite::Commit;
+
+use tokio::sync::watch;
 
 /// One process's way to a store. Clones are not needed: share it.
 pub struct App {
     config: Config,
     store: Store,
-    sessions: session::Sessions,
+    sessions: Arc<session::Sessions>,
+    commits: Arc<Commits>,
+}
+
+/// Who wants to know of commits: the number of those so far, and a call for each.
+#[derive(Default)]
+struct Commits {
+    count: watch::Sender<u64>,
+    told: OnceLock<Box<dyn Fn(Commit) + Send + Sync>>,
 }
 
 /// Who calls: fixed for a process on stdio, made for each request elsewhere.
@@ -38,8 +52,8 @@ pub struct Caller {
     pub session: Option<Session>,
     /// For whom it acts.
     pub owner: Option<Owner>,
-    /// Whether it sees and may end what belongs to others.
-    pub root: bool,
+    /// How far it sees, and what it may change.
+    pub reach: Reach,
     /// Where it acts.
     pub home: Home,
     /// In which directory it works.
@@ -56,7 +70,7 @@ impl Caller {
             agent: Agent::new(agent)?,
             session: None,
             owner: None,
-            root: false,
+            reach: Reach::Shared,
             home: Home {
                 workspace: Workspace::new("default")?,
                 project: Project::new("default")?,
@@ -70,10 +84,19 @@ impl App {
     /// An application with these settings. Opens nothing.
     pub fn new(config: Config) -> Self {
         let store = Store::new(&config.db, config.durability);
+        let commits = Arc::new(Commits::default());
+        let kept = Arc::clone(&commits);
+        store.watch(move |commit| {
+            kept.count.send_modify(|count| *count += 1);
+            if let Some(told) = kept.told.get() {
+                told(commit);
+            }
+        });
         Self {
             config,
             store,
-            sessions: session::Sessions::default(),
+            sessions: Arc::default(),
+            commits,
         }
     }
 
@@ -93,10 +116,20 @@ impl App {
             agent: agent.expect("a constant name is valid"),
             session: self.config.session.clone().or(session),
             owner: self.config.owner.clone(),
-            root: false,
+            reach: Reach::Shared,
             home: self.config.home.clone(),
             cwd: self.config.cwd.clone(),
         }
+    }
+
+    /// Changes with each commit of this process; those of others are not told.
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.commits.count.subscribe()
+    }
+
+    /// Calls `told` after each commit of this process. Only the first call counts.
+    pub fn on_commit(&self, told: impl Fn(Commit) + Send + Sync + 'static) {
+        let _ = self.commits.told.set(Box::new(told));
     }
 
     /// Finishes the writes that were asked for and closes the store.
@@ -110,11 +143,21 @@ impl App {
             agent: caller.agent.clone(),
             session: caller.session.clone(),
             owner: caller.owner.clone(),
-            root: caller.root,
+            reach: caller.reach,
             cwd: caller.cwd.clone(),
             now: now(),
             lease: self.config.claim_lease,
         }
+    }
+}
+
+impl Caller {
+    /// An answer as this caller may read it.
+    fn reads<T: Redact>(&self, mut answer: T) -> T {
+        if self.reach == Reach::Observer {
+            answer.redact();
+        }
+        answer
     }
 }
 

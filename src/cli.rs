@@ -13,8 +13,10 @@ mod moving;
 mod progress;
 mod purge;
 mod refs;
+mod serve;
 mod shell;
 mod stats;
+mod tokens;
 mod words;
 
 use std::process::ExitCode;
@@ -121,6 +123,14 @@ enum Command {
     Import(moving::Import),
     /// Remove a value, a packet's texts or a note for ever; what refers to it still verifies
     Purge(purge::Purge),
+    /// Serve the store over HTTP: REST, MCP, and a page to look at
+    ///
+    /// Until a token is made it serves everyone on this machine, and listens there alone. `token create` makes one; from then
+    /// on it lets nobody in without.
+    Serve(serve::Serve),
+    /// Who may come in over HTTP
+    #[command(subcommand)]
+    Token(tokens::Tokens),
     /// Look at everything that can be wrong, each with what to do about it
     Doctor(doctor::Doctor),
     /// Print the completions of a shell
@@ -150,6 +160,8 @@ struct Face {
     app: Arc<App>,
     caller: Caller,
     out: Out,
+    /// The settings that stood beside the command, without those of the environment.
+    flags: Flags,
 }
 
 /// Reads the arguments.
@@ -166,7 +178,8 @@ pub fn parse() -> Result<Cli, ExitCode> {
 /// Runs the program as its arguments say, and tells its exit code.
 pub fn run(cli: Cli) -> ExitCode {
     let json = cli.json;
-    let config = match Config::resolve(cli.settings.into(), &Surroundings::of_process()) {
+    let flags = Flags::from(cli.settings);
+    let config = match Config::resolve(flags.clone(), &Surroundings::of_process()) {
         Ok(config) => config,
         Err(invalid) => return told(Err(invalid.into()), json).into(),
     };
@@ -182,8 +195,11 @@ pub fn run(cli: Cli) -> ExitCode {
             )
             .into();
         }
-        return in_runtime(config, serve);
+        return in_runtime(config, stdio);
     };
+    if let Command::Serve(args) = command {
+        return in_runtime(config, async move |app| serve::run(app, args, json, stopped()).await);
+    }
     in_runtime(config, async move |app| {
         interrupt::watch();
         let looks = !json && !matches!(command, Command::Completions(_) | Command::Man(_));
@@ -192,6 +208,7 @@ pub fn run(cli: Cli) -> ExitCode {
             app: Arc::clone(&app),
             caller,
             out: Out::new(json),
+            flags,
         };
         let ran = dispatch(&mut face, command).await;
         let ran = ran.and_then(|done| face.out.flush().map(|()| done));
@@ -226,6 +243,9 @@ async fn dispatch(face: &mut Face, command: Command) -> Ran {
         Command::Export(args) => moving::export(face, args).await,
         Command::Import(args) => moving::import(face, args).await,
         Command::Purge(args) => purge::purge(face, args).await,
+        // Served before: it ends when it is told to, and not by itself.
+        Command::Serve(_) => Ok(Done::Well),
+        Command::Token(command) => tokens::run(face, command).await,
         Command::Doctor(args) => doctor::doctor(face, args).await,
         Command::Completions(args) => shell::completions(&mut face.out, &args),
         Command::Man(args) => shell::man(&mut face.out, &args),
@@ -257,7 +277,7 @@ fn in_runtime<F: Future<Output = ExitCode>>(config: Config, work: impl FnOnce(Ar
     code
 }
 
-async fn serve(app: Arc<App>) -> ExitCode {
+async fn stdio(app: Arc<App>) -> ExitCode {
     match mcp::serve(app, std::io::stdin(), std::io::stdout(), stopped()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

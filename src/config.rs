@@ -1,6 +1,7 @@
 //! Settings: flags before environment before defaults, each checked once.
 
 mod repository;
+pub mod serve;
 
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,11 @@ pub const VARIABLES: [&str; 9] = [
     "MEMORY_DURABILITY",
 ];
 
+/// Every variable that is read by any command.
+fn known_variables() -> impl Iterator<Item = &'static str> {
+    VARIABLES.into_iter().chain(serve::VARIABLES)
+}
+
 /// Where the process runs: its environment and working directory.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
@@ -70,14 +76,13 @@ impl Surroundings {
             variables,
             cwd: std::env::current_dir().unwrap_or_default(),
             home: etcetera::home_dir().ok(),
-            unreadable: VARIABLES
-                .into_iter()
+            unreadable: known_variables()
                 .filter(|name| std::env::var_os(name).is_some_and(|value| value.into_string().is_err()))
                 .collect(),
         }
     }
 
-    fn variable(&self, name: &str) -> Option<&str> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         let found = self.variables.iter().find(|(known, _)| known == name);
         found
             .map(|(_, value)| value.as_str())
@@ -283,15 +288,14 @@ fn default_db(around: &Surroundings) -> Result<PathBuf, Invalid> {
 fn near_misses(around: &Surroundings) -> Vec<String> {
     let mut notices = Vec::new();
     for (name, value) in &around.variables {
-        if value.trim().is_empty() || VARIABLES.contains(&name.as_str()) {
+        if value.trim().is_empty() || known_variables().any(|known| known == name) {
             continue;
         }
         let upper = name.to_uppercase();
         let bare = upper.strip_prefix("HANDOFF_").unwrap_or(&upper);
         let ours = bare.starts_with("MEMORY_") || bare == "MEMORYDB";
         // Each start looks at each variable, so that what is too long or too short is not compared at all.
-        let near = VARIABLES
-            .into_iter()
+        let near = known_variables()
             .filter(|known| ours || known.len().abs_diff(bare.len()) <= 1)
             .filter(|known| ours || known.as_bytes().first() == bare.as_bytes().first())
             .map(|known| (strsim::damerau_levenshtein(bare, known), known))

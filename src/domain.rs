@@ -16,14 +16,16 @@ pub mod outcome;
 pub mod purge;
 pub mod query;
 pub mod record;
+pub mod redact;
 pub mod refusal;
 pub mod sought;
 pub mod time;
+pub mod token;
 pub mod transfer;
 #[cfg(test)]
 mod vectors;
 
-pub use actor::{Actor, Home};
+pub use actor::{Actor, Home, Reach};
 pub use canonical::Hash;
 pub use confidence::{Confidence, Opinion};
 pub use invalid::Invalid;

@@ -10,8 +10,9 @@
 //! | [`store`] | what is kept, and what is promised of it; [`store::sqlite`] keeps it in one file |
 //! | [`config`] | settings from flags and environment |
 //! | [`app`] | the use cases, one verb each |
+//! | [`ask`] | what callers ask for, read leniently, once for MCP and REST |
 //! | [`wire`] | the answer shapes, the same on every face |
-//! | [`mcp`], [`cli`] | the faces |
+//! | [`mcp`], [`http`], [`cli`] | the faces |
 //!
 //! # Example
 //!
@@ -69,9 +70,11 @@
 //! ```
 
 pub mod app;
+pub mod ask;
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod http;
 pub mod mcp;
 pub mod store;
 pub mod wire;

@@ -1,9 +1,8 @@
 //! The MCP face: seven tools over JSON-RPC lines on standard input and output.
 
 pub mod answer;
-pub mod arguments;
+pub mod http;
 pub mod lines;
-pub mod schema;
 
 mod handoff;
 mod history;
@@ -26,9 +25,9 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::value::RawValue;
 
 use self::answer::Answered;
-use self::arguments::Arguments;
 use self::lines::{RawArguments, ServeError};
-use crate::app::{App, Caller, session};
+use crate::app::{App, AppError, Caller, session};
+use crate::ask::Arguments;
 use crate::domain::Session;
 
 /// What a client tells its model about this server as a whole.
@@ -54,6 +53,8 @@ struct Entry {
 pub struct Server {
     app: Arc<App>,
     session: OnceLock<Option<Session>>,
+    /// Counts calls, where the server has to know when none is under way.
+    calls: Option<Arc<http::Calls>>,
 }
 
 /// Made when they are first asked for: `initialize` is answered without them.
@@ -65,16 +66,30 @@ impl Server {
         Self {
             app,
             session: OnceLock::new(),
+            calls: None,
         }
     }
 
-    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+    /// A handler for one session over HTTP, or for one request where the protocol has no sessions.
+    pub fn over_http(app: Arc<App>, calls: Arc<http::Calls>) -> Self {
+        Self {
+            calls: Some(calls),
+            ..Self::new(app)
+        }
+    }
+
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+        if let Some(parts) = http::parts(context) {
+            let caller = http::caller(&self.app, parts, context);
+            return caller.ok_or_else(|| ErrorData::invalid_request("X-Workspace or X-Project is no name", None));
+        }
         let client = context
             .client_info()
             .map(|client| client.name)
             .filter(|name| !name.trim().is_empty());
-        self.app
-            .caller(client.as_deref(), self.session.get_or_init(session::of_process).clone())
+        Ok(self
+            .app
+            .caller(client.as_deref(), self.session.get_or_init(session::of_process).clone()))
     }
 }
 
@@ -154,10 +169,17 @@ impl ServerHandler for Server {
                 None,
             ));
         };
+        let _under_way = self.calls.as_ref().map(http::Calls::begin);
         let raw = raw_arguments(&request, &context);
-        let caller = self.caller(&context);
+        let caller = self.caller(&context)?;
         let answered = match Arguments::parse(raw.as_deref()) {
-            Ok(arguments) => (entry.call)(&self.app, &caller, arguments).await,
+            Ok(arguments) => match lines::caught((entry.call)(&self.app, &caller, arguments)).await {
+                Ok(answered) => answered,
+                Err(panic) => {
+                    tracing::error!(panic, "a tool panicked");
+                    Err(AppError::internal("what was acknowledged before is unharmed"))
+                }
+            },
             Err(invalid) => Err(invalid.into()),
         };
         Ok(match answered {
@@ -170,7 +192,9 @@ impl ServerHandler for Server {
 
 /// The text of the arguments as the client sent it; a transport that has parsed them gives the parsed form again.
 fn raw_arguments(request: &CallToolRequestParams, context: &RequestContext<RoleServer>) -> Option<Box<RawValue>> {
-    let text = context.extensions.get::<RawArguments>().map(|raw| raw.0.clone());
+    let beside = || http::parts(context)?.extensions.get::<RawArguments>();
+    let raw = context.extensions.get::<RawArguments>().or_else(beside);
+    let text = raw.map(|raw| raw.0.clone());
     text.or_else(|| serde_json::value::to_raw_value(request.arguments.as_ref()?).ok())
 }
 

@@ -3,6 +3,7 @@
 //! No field is ever null: what is absent is left out. Times are RFC 3339 in UTC with milliseconds.
 
 pub mod make;
+pub mod schema;
 
 mod compared;
 mod failed;
@@ -11,7 +12,9 @@ mod outcomes;
 mod queue;
 mod records;
 mod stats;
+mod tokens;
 mod upkeep;
+mod workspaces;
 
 pub use compared::Compared;
 pub use failed::{Failed, Problem};
@@ -20,7 +23,11 @@ pub use outcomes::{Moved, PacketState, Recorded};
 pub use queue::{Entry, Expired, Listed, Reopened, Shown};
 pub use records::{History, Purged, Recalled, Record, Remembered};
 pub use stats::{Counts, Fault, Stats, StoreInfo, Tally, Verified};
-pub use upkeep::{BackedUp, Check, Exported, Health, Imported, ImportedProject, PurgedText, PurgedTexts, SeenAgent};
+pub use tokens::{Issued, Revoked, Token, Tokens};
+pub use upkeep::{
+    BackedUp, Check, Exported, Health, Healthy, Imported, ImportedProject, PurgedText, PurgedTexts, SeenAgent,
+};
+pub use workspaces::{Ledger, Numbers, Pinned, Project, Projects, Workspace, Workspaces};
 
 /// Any JSON value: a schema without a type, which every client takes.
 fn any_json(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 APPLICATION_ID = 0x686D656D
-SCHEMA = 1
+SCHEMA = 2
 ZERO = "0" * 64
 
 
@@ -165,8 +165,8 @@ class Store:
             raise CannotRun(f"{path} cannot be read: {error}") from error
         if application != APPLICATION_ID or schema < 1:
             raise CannotRun(f"{path} is not a handoff-memory file")
-        if schema != SCHEMA:
-            raise CannotRun(f"{path} has schema {schema}; this program knows {SCHEMA}")
+        if schema > SCHEMA:
+            raise CannotRun(f"{path} has schema {schema}; this program knows up to {SCHEMA}")
         self.texts = {row["id"]: (row["nonce"], row["body"]) for row in self.rows("SELECT * FROM content")}
         self.used = set()
         self.counts = {}

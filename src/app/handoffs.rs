@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{App, AppError, Caller, git, session};
+use super::{App, AppError, Caller, git};
 use crate::domain::handoff::listing::{Ended, Listing};
 use crate::domain::handoff::seen::{Handed, HandedOff, Listed, Peeked, Resolved, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
 use crate::domain::ledger::Told;
 use crate::domain::record::Stored;
-use crate::domain::{Span, Time, limits};
+use crate::domain::{Session, Span, Time, limits};
 
 impl App {
     /// Writes a packet. When it names no refs it pins what the caller's session touched; when it names no directory it
@@ -17,6 +17,7 @@ impl App {
     /// # Errors
     /// When a ref names nothing, or `supersedes` names a packet that cannot be superseded.
     pub async fn hand_off(&self, caller: &Caller, mut new: NewHandoff) -> Result<(HandedOff, Vec<String>), AppError> {
+        caller.reach.may_change()?;
         if new.cwd.is_none() {
             new.cwd.clone_from(&caller.cwd);
         }
@@ -26,7 +27,7 @@ impl App {
             new.git = git::snapshot(cwd).await;
         }
         let bare = new.texts.next_steps.is_empty();
-        let touched = self.sessions.touched(&caller.home, caller.session.as_ref());
+        let touched = self.sessions.touched(caller);
         let handed = self
             .store
             .hand_off(self.actor(caller), new, touched, self.config.handoff_ttl)
@@ -65,19 +66,24 @@ impl App {
     /// # Errors
     /// When the packet named is unknown, ended, or in other hands.
     pub async fn resume(&self, caller: &Caller, id: Option<HandoffId>) -> Result<(Resumed, Vec<String>), AppError> {
-        let resumed = self
-            .store
-            .resume(self.actor(caller), id, Arc::new(session::gone))
-            .await?;
+        caller.reach.may_change()?;
+        let sessions = Arc::clone(&self.sessions);
+        let gone = Arc::new(move |session: &Session| sessions.gone(session));
+        let resumed = self.store.resume(self.actor(caller), id, gone).await?;
         let mut warnings = Vec::new();
         if let Some((_, refs, handed)) = &resumed.found {
             for one in refs.iter().filter(|one| matches!(one.version.value, Stored::Whole(_))) {
                 let (at, version) = (&one.version.at, one.version.version);
-                self.sessions.touch(&caller.home, caller.session.as_ref(), at, version);
+                self.sessions.touch(caller, at, version);
             }
             warnings = sentences(handed);
         }
         Ok((resumed, warnings))
+    }
+
+    /// Notes that a session has ended, so that what it held is free for another one of its agent.
+    pub fn end_session(&self, session: Session) {
+        self.sessions.end(session);
     }
 
     /// One page of the packets that the caller may know of; claims nothing.
@@ -85,7 +91,7 @@ impl App {
     /// # Errors
     /// Whatever keeps the store from being read.
     pub async fn handoffs(&self, caller: &Caller, wanted: Listing) -> Result<Listed, AppError> {
-        Ok(self.store.handoffs(self.actor(caller), wanted).await?)
+        Ok(caller.reads(self.store.handoffs(self.actor(caller), wanted).await?))
     }
 
     /// One packet with its refs and ledger entries; claims nothing.
@@ -94,9 +100,10 @@ impl App {
     /// When there is no such packet for this caller.
     pub async fn show(&self, caller: &Caller, id: HandoffId) -> Result<Shown, AppError> {
         let peeked = self.store.peek(self.actor(caller), Some(id.clone()), 0).await?;
-        let (seen, refs, handed) = peeked.one.ok_or_else(|| AppError::internal("a packet was not given"))?;
+        let one = caller.reads(peeked.one);
+        let (seen, refs, handed) = one.ok_or_else(|| AppError::internal("a packet was not given"))?;
         let warnings = rolled_back(&handed).into_iter().collect();
-        let entries = self.store.entries_of(self.actor(caller), id).await?;
+        let entries = caller.reads(self.store.entries_of(self.actor(caller), id).await?);
         Ok(Shown {
             seen,
             refs,
@@ -110,6 +117,7 @@ impl App {
     /// # Errors
     /// When one that is named is unknown or not open.
     pub async fn expire(&self, caller: &Caller, wanted: Ended) -> Result<Vec<Seen>, AppError> {
+        caller.reach.may_change()?;
         Ok(self.store.expire(self.actor(caller), wanted).await?)
     }
 
@@ -123,6 +131,7 @@ impl App {
     /// # Errors
     /// When it is unknown, or did not end by its time.
     pub async fn reopen(&self, caller: &Caller, id: HandoffId, wait: Option<Span>) -> Result<Seen, AppError> {
+        caller.reach.may_change()?;
         let wait = wait.unwrap_or(self.config.handoff_ttl);
         Ok(self.store.reopen(self.actor(caller), id, wait).await?)
     }
@@ -132,7 +141,7 @@ impl App {
     /// # Errors
     /// When the packet named is unknown.
     pub async fn peek(&self, caller: &Caller, id: Option<HandoffId>) -> Result<(Peeked, Vec<String>), AppError> {
-        let peeked = self.store.peek(self.actor(caller), id, limits::ANSWER_LIST).await?;
+        let peeked = caller.reads(self.store.peek(self.actor(caller), id, limits::ANSWER_LIST).await?);
         let warnings = peeked
             .one
             .as_ref()

@@ -38,12 +38,12 @@ impl App {
     /// # Errors
     /// A conflict when `expected_version` does not hold; whatever keeps the store from being written.
     pub async fn remember(&self, caller: &Caller, new: NewVersion) -> Result<Written, AppError> {
-        let seen = self.sessions.seen(&caller.home, caller.session.as_ref(), &new.at);
+        caller.reach.may_change()?;
+        let seen = self.sessions.seen(caller, &new.at);
         let counted_on = new.expected_version.is_some();
         let at = new.at.clone();
         let remembered = self.store.remember(self.actor(caller), new).await?;
-        self.sessions
-            .touch(&caller.home, caller.session.as_ref(), &at, remembered.version.version);
+        self.sessions.touch(caller, &at, remembered.version.version);
         let mut warnings = Vec::new();
         if let Some((number, author)) = &remembered.over
             && !counted_on
@@ -76,10 +76,9 @@ impl App {
         if let Some(found) = &found
             && found.superseded_at.is_none()
         {
-            self.sessions
-                .touch(&caller.home, caller.session.as_ref(), at, found.version);
+            self.sessions.touch(caller, at, found.version);
         }
-        Ok(found)
+        Ok(caller.reads(found))
     }
 
     /// One page of a search over the current versions.
@@ -97,10 +96,14 @@ impl App {
             )
             .into());
         }
-        Ok(self
+        if sought.query.is_some() || sought.tag.is_some() {
+            caller.reach.may_search()?;
+        }
+        let page = self
             .store
             .search(self.actor(caller), sought, Budget(room.values), room.all)
-            .await?)
+            .await?;
+        Ok(caller.reads(page))
     }
 
     /// A record's versions after number `after`, oldest first, and how many there are in all.
@@ -126,29 +129,6 @@ impl App {
             )
             .into());
         }
-        Ok((versions, total))
-    }
-}
-
-/// The number of records of a page, as a caller asks for it: more than 200 is taken as 200, with a warning.
-///
-/// # Errors
-/// When it is less than 1.
-pub fn page_size(limit: Option<i64>) -> Result<(usize, Option<String>), AppError> {
-    match limit {
-        None => Ok((limits::PAGE_DEFAULT, None)),
-        Some(number) if number < 1 => Err(crate::domain::Invalid::new(
-            "limit",
-            number.to_string(),
-            format!("a whole number from 1 to {}", limits::PAGE_MAX),
-        )
-        .into()),
-        Some(number) => match usize::try_from(number) {
-            Ok(number) if number <= limits::PAGE_MAX => Ok((number, None)),
-            _ => Ok((
-                limits::PAGE_MAX,
-                Some(format!("limit {number} was taken as {}", limits::PAGE_MAX)),
-            )),
-        },
+        Ok((caller.reads(versions), total))
     }
 }

@@ -10,8 +10,12 @@ impl App {
     /// # Errors
     /// When a ref or the packet is unknown, the run reported the opposite before, or the packet is another's.
     pub async fn record_outcome(&self, caller: &Caller, new: NewOutcome) -> Result<(Recorded, Vec<String>), AppError> {
+        caller.reach.may_change()?;
         let ttl = self.config.handoff_ttl;
-        let recorded = self.store.record(self.actor(caller), new, ttl, caller.root).await?;
+        let recorded = self
+            .store
+            .record(self.actor(caller), new, ttl, caller.reach.is_root())
+            .await?;
         let mut warnings = Vec::new();
         if let Some(why) = recorded.packet.as_ref().and_then(|packet| packet.left_alone.clone()) {
             warnings.push(why);

@@ -1,52 +1,83 @@
 //! Sessions: what each one touched, and whether the process behind one is still there.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::domain::{Address, Hash, Home, Session};
+use super::Caller;
+use crate::domain::{Address, Hash, Home, Owner, Session};
 
 /// The most records that are kept in mind of one session; the oldest touch is forgotten first.
 const TOUCHES: usize = 4_096;
 
-/// What the sessions of this process touched.
+/// The most sessions that are kept in mind; the one that was quiet for longest is forgotten first.
+const SESSIONS: usize = 1_024;
+
+/// What the sessions of this process touched, and which of them have ended.
 #[derive(Default)]
 pub struct Sessions {
-    touches: Mutex<HashMap<(Home, Session), Touches>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    touches: HashMap<Who, Touches>,
+    ended: VecDeque<Session>,
+    turn: u64,
+}
+
+/// A session names itself, so that it is the same one only for the same agent of the same owner.
+#[derive(PartialEq, Eq, Hash)]
+struct Who(Home, String, Option<Owner>, Session);
+
+impl Who {
+    fn of(caller: &Caller) -> Option<Self> {
+        let session = caller.session.clone()?;
+        Some(Self(
+            caller.home.clone(),
+            caller.agent.folded(),
+            caller.owner.clone(),
+            session,
+        ))
+    }
 }
 
 #[derive(Default)]
 struct Touches {
     /// Each record with the newest version touched, and the turn of the last touch.
     records: HashMap<Address, (u64, u64)>,
-    turn: u64,
+    last: u64,
 }
 
 impl Sessions {
-    /// Notes that the session wrote the version, or read it while it was current.
-    pub fn touch(&self, home: &Home, session: Option<&Session>, at: &Address, version: u64) {
-        let Some(session) = session else { return };
-        let mut all = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
-        let touches = all.entry((home.clone(), session.clone())).or_default();
-        touches.turn += 1;
-        let turn = touches.turn;
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the caller's session wrote the version, or read it while it was current.
+    pub fn touch(&self, caller: &Caller, at: &Address, version: u64) {
+        let Some(who) = Who::of(caller) else { return };
+        let mut kept = self.kept();
+        kept.turn += 1;
+        let turn = kept.turn;
+        let touches = kept.touches.entry(who).or_default();
+        touches.last = turn;
         let entry = touches.records.entry(at.clone()).or_insert((version, turn));
         *entry = (entry.0.max(version), turn);
-        if touches.records.len() > TOUCHES
-            && let Some(oldest) = touches
-                .records
-                .iter()
-                .min_by_key(|(_, (_, turn))| *turn)
-                .map(|(at, _)| at.clone())
-        {
-            touches.records.remove(&oldest);
+        if touches.records.len() > TOUCHES {
+            let oldest = touches.records.values().map(|(_, turn)| *turn).min();
+            touches.records.retain(|_, (_, turn)| Some(*turn) != oldest);
+        }
+        if kept.touches.len() > SESSIONS {
+            let quiet = kept.touches.values().map(|touches| touches.last).min();
+            kept.touches.retain(|_, touches| Some(touches.last) != quiet);
         }
     }
 
-    /// Each record that the session touched at its newest version, the oldest touch first.
-    pub fn touched(&self, home: &Home, session: Option<&Session>) -> Vec<(Address, u64)> {
-        let Some(session) = session else { return Vec::new() };
-        let all = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(touches) = all.get(&(home.clone(), session.clone())) else {
+    /// Each record that the caller's session touched at its newest version, the oldest touch first.
+    pub fn touched(&self, caller: &Caller) -> Vec<(Address, u64)> {
+        let Some(who) = Who::of(caller) else { return Vec::new() };
+        let kept = self.kept();
+        let Some(touches) = kept.touches.get(&who) else {
             return Vec::new();
         };
         let mut records: Vec<_> = touches
@@ -61,11 +92,26 @@ impl Sessions {
             .collect()
     }
 
-    /// The version of a record that the session touched last.
-    pub fn seen(&self, home: &Home, session: Option<&Session>, at: &Address) -> Option<u64> {
-        let all = self.touches.lock().unwrap_or_else(PoisonError::into_inner);
-        let touches = all.get(&(home.clone(), session?.clone()))?;
-        touches.records.get(at).map(|(version, _)| *version)
+    /// The version of a record that the caller's session touched last.
+    pub fn seen(&self, caller: &Caller, at: &Address) -> Option<u64> {
+        let who = Who::of(caller)?;
+        let kept = self.kept();
+        kept.touches.get(&who)?.records.get(at).map(|(version, _)| *version)
+    }
+
+    /// Notes that a session has ended: what it held is free for another one of its agent.
+    pub fn end(&self, session: Session) {
+        let mut kept = self.kept();
+        kept.touches.retain(|who, _| who.3 != session);
+        kept.ended.push_back(session);
+        if kept.ended.len() > SESSIONS {
+            kept.ended.pop_front();
+        }
+    }
+
+    /// Whether a session is known to have ended: it was said so, or its process is gone.
+    pub fn gone(&self, session: &Session) -> bool {
+        self.kept().ended.contains(session) || gone(session)
     }
 }
 
@@ -77,10 +123,19 @@ pub fn of_process() -> Option<Session> {
     Session::new(&format!("p-{}-{}-{pid}-{start}", machine(), boot())).ok()
 }
 
+/// A name for one of the sessions that this process keeps for others, which tells whether the process still runs.
+pub fn within_process() -> Option<Session> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).ok()?;
+    let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Session::new(&format!("{}.{name}", of_process()?)).ok()
+}
+
 /// Whether the process that a session is named after is known to be gone. A session of another kind, or of another
 /// machine, is not known to be.
-pub fn gone(session: &Session) -> bool {
-    let mut parts = session.as_str().split('-');
+fn gone(session: &Session) -> bool {
+    let process = session.as_str().split('.').next().unwrap_or_default();
+    let mut parts = process.split('-');
     let named = (
         parts.next(),
         parts.next(),
@@ -158,7 +213,7 @@ fn alive(_: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Key, Project, Scope, Workspace};
+    use crate::domain::{Key, Scope};
 
     #[test]
     fn this_process_is_here_and_a_past_one_is_gone() {
@@ -178,20 +233,57 @@ mod tests {
     #[test]
     fn touches_keep_the_newest_version_and_the_order_of_the_last_touch() {
         let sessions = Sessions::default();
-        let home = Home {
-            workspace: Workspace::new("w").unwrap(),
-            project: Project::new("p").unwrap(),
-        };
-        let session = Session::new("s").unwrap();
+        let mut caller = Caller::new("scout").unwrap();
+        caller.session = Session::new("s").ok();
         let at = |key: &str| Address {
             scope: Scope::new("a").unwrap(),
             key: Key::new(key).unwrap(),
         };
         for (key, version) in [("x", 2), ("y", 1), ("x", 1)] {
-            sessions.touch(&home, Some(&session), &at(key), version);
+            sessions.touch(&caller, &at(key), version);
         }
-        assert_eq!(sessions.touched(&home, Some(&session)), [(at("y"), 1), (at("x"), 2)]);
-        assert_eq!(sessions.touched(&home, None), []);
-        assert_eq!(sessions.seen(&home, Some(&session), &at("x")), Some(2));
+        assert_eq!(sessions.touched(&caller), [(at("y"), 1), (at("x"), 2)]);
+        assert_eq!(sessions.seen(&caller, &at("x")), Some(2));
+        for other in [
+            Caller {
+                session: None,
+                ..caller.clone()
+            },
+            Caller {
+                agent: crate::domain::Agent::new("codex").unwrap(),
+                ..caller.clone()
+            },
+            Caller {
+                owner: Owner::new("ann").ok(),
+                ..caller.clone()
+            },
+        ] {
+            assert_eq!(sessions.touched(&other), [], "{other:?}");
+        }
+        for number in 0..SESSIONS {
+            let quiet = Caller {
+                session: Session::new(&format!("s{number}")).ok(),
+                ..caller.clone()
+            };
+            sessions.touch(&quiet, &at("x"), 1);
+        }
+        assert_eq!(sessions.touched(&caller), [], "the quietest session was forgotten");
+    }
+
+    #[test]
+    fn a_session_within_a_process_ends_with_it_or_before() {
+        let sessions = Sessions::default();
+        let session = within_process().unwrap();
+        assert!(!sessions.gone(&session));
+        sessions.end(session.clone());
+        assert!(sessions.gone(&session));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        child.wait().unwrap();
+        let past = within_process()
+            .unwrap()
+            .as_str()
+            .replace(&format!("-{}-", std::process::id()), &format!("-{pid}-"));
+        assert!(sessions.gone(&Session::new(&past).unwrap()));
     }
 }

@@ -8,8 +8,8 @@ use crate::domain::ledger::{Checkpoint, Told};
 use crate::domain::record::Version;
 use crate::domain::{Address, Home, Refusal};
 use crate::store::StoreError;
-pub use crate::store::sqlite::Overview as Project;
-use crate::store::sqlite::Stats;
+pub use crate::store::sqlite::Stats;
+pub use crate::store::sqlite::{Overview as Project, Waiting};
 
 /// A write-ahead log of this size is worth a word: somebody holds a read open.
 pub const LARGE_LOG: u64 = 64 * 1024 * 1024;
@@ -39,7 +39,8 @@ impl App {
     /// # Errors
     /// Whatever keeps the store from being read.
     pub async fn overview(&self, caller: &Caller) -> Result<Overview, AppError> {
-        let stats = self.store.stats(self.actor(caller)).await?;
+        let mut stats = self.store.stats(self.actor(caller)).await?;
+        stats.waiting.0 = caller.reads(stats.waiting.0);
         let (bytes, wal_bytes) = self.store.sizes();
         let mut warnings = self.config.notices.clone();
         if wal_bytes > LARGE_LOG {
@@ -147,6 +148,14 @@ impl App {
         Ok(self.store.heads(home.clone(), after, limit).await?)
     }
 
+    /// What waits in each project of the file, as far as the caller may know, the oldest project first.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn waiting(&self, caller: &Caller) -> Result<Vec<Waiting>, AppError> {
+        Ok(self.store.waiting(self.actor(caller)).await?)
+    }
+
     /// Every project of the file, the oldest first.
     ///
     /// # Errors
@@ -160,7 +169,7 @@ impl App {
     /// # Errors
     /// Whatever keeps the store from being read.
     pub async fn entries(&self, caller: &Caller, after: u64, limit: usize) -> Result<Vec<Told>, AppError> {
-        Ok(self.store.entries(self.actor(caller), after, limit).await?)
+        Ok(caller.reads(self.store.entries(self.actor(caller), after, limit).await?))
     }
 
     /// The position of the last entry of the caller's ledger; 0 before anything was written.
@@ -169,6 +178,23 @@ impl App {
     /// Whatever keeps the store from being read.
     pub async fn last_entry(&self, caller: &Caller) -> Result<u64, AppError> {
         Ok(self.store.last_entry(self.actor(caller)).await?)
+    }
+
+    /// Writes down what is due in every project, if the store is open anyway: packets whose time is over.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being written.
+    pub async fn tick_all(&self) -> Result<u64, AppError> {
+        if !self.store.is_open() {
+            return Ok(0);
+        }
+        let mut caller = self.caller(None, None);
+        let mut ended = 0;
+        for project in self.store.waiting(self.actor(&caller)).await? {
+            caller.home = project.home;
+            ended += self.tick(&caller).await?;
+        }
+        Ok(ended)
     }
 
     /// Writes down what is due, if the store is open anyway: packets whose time is over.

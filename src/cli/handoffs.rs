@@ -17,7 +17,7 @@ use super::refs::refs;
 use super::words::{directory, given};
 use crate::domain::handoff::HandoffId;
 use crate::domain::outcome::{NewOutcome, Report};
-use crate::domain::{Invalid, OutcomeRef};
+use crate::domain::{Invalid, OutcomeRef, Reach};
 use crate::wire::{self, make};
 
 /// What can be done with the queue.
@@ -227,7 +227,9 @@ async fn end(
     make: fn(HandoffId, Option<OutcomeRef>, Option<String>) -> Result<NewOutcome, Invalid>,
 ) -> Ran {
     let run = given(args.outcome_ref).map(|text| OutcomeRef::new(&text)).transpose()?;
-    face.caller.root |= args.force;
+    if args.force {
+        face.caller.reach = Reach::Root;
+    }
     report(face, make(id(&args.id)?, run, args.note)?).await
 }
 

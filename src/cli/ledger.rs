@@ -9,6 +9,7 @@ use super::handoffs::entry;
 use super::output::{CliError, Done, Ran};
 use super::print::{FAULT, GOOD, counted, styled, visible};
 use super::progress::Progress;
+use crate::domain::Reach;
 use crate::domain::ledger::Checkpoint;
 use crate::wire::make;
 
@@ -53,7 +54,9 @@ pub struct Print {
 
 /// Prints the ledger, newest last.
 pub async fn log(face: &mut Face, args: Log) -> Ran {
-    face.caller.root |= args.root;
+    if args.root {
+        face.caller.reach = Reach::Root;
+    }
     let mut from = match args.since {
         Some(seq) => seq,
         None => face.app.last_entry(&face.caller).await?.saturating_sub(LAST),

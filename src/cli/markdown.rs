@@ -5,7 +5,7 @@ use super::output::CliError;
 use super::print::{value, visible};
 use crate::app::Caller;
 use crate::domain::handoff::listing::Listing;
-use crate::domain::{Home, limits};
+use crate::domain::{Home, Reach, limits};
 use crate::wire::{self, make};
 
 /// Writes each project as Markdown, line by line.
@@ -85,7 +85,7 @@ async fn packets(
 ) -> Result<(), CliError> {
     let caller = Caller {
         home: home.clone(),
-        root: true,
+        reach: Reach::Root,
         ..face.caller.clone()
     };
     let mut after = None;

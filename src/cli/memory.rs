@@ -9,9 +9,9 @@ use super::print::{
     FAINT, FAULT, GOOD, HEADING, WARNING, address, indented, is_hidden, name, quoted, styled, value, visible,
 };
 use super::words::{count, given};
-use crate::app::memory::{Room, page_size};
+use crate::app::memory::Room;
 use crate::domain::record::{NewVersion, Stored, Tags, Version, version_number};
-use crate::domain::sought::{Filters, SearchCursor, Wanted, after};
+use crate::domain::sought::{Filters, SearchCursor, Wanted, after, page_size};
 use crate::domain::{Address, Confidence, Invalid, JsonText, Key, Refusal, Scope, Tag};
 use crate::wire::{self, make};
 
@@ -351,6 +351,7 @@ fn comparable(old: &Stored, new: &Stored) -> (String, String) {
     let lines = |value: &Stored| match value {
         Stored::Whole(json) => indented(json.as_str()) + "\n",
         Stored::Purged(why) => format!("(purged: {})\n", why.why),
+        Stored::Redacted => "(redacted)\n".to_owned(),
         Stored::Beginning { .. } | Stored::Corrupt => "(damaged)\n".to_owned(),
     };
     let (Some(a), Some(b)) = (text(old), text(new)) else {

@@ -8,7 +8,7 @@ use super::print::{FAINT, WARNING, address, counted, styled, visible};
 use crate::domain::handoff::HandoffId;
 use crate::domain::purge::{Found, Reason, Target};
 use crate::domain::record::version_number;
-use crate::domain::{Address, Invalid, Key, Scope};
+use crate::domain::{Address, Invalid, Key, Reach, Scope};
 use crate::wire::{self, make};
 
 /// What `purge` takes.
@@ -94,7 +94,7 @@ async fn finish(face: &mut Face, answer: &wire::PurgedTexts) -> Ran {
 
 /// Removes texts.
 pub async fn purge(face: &mut Face, args: Purge) -> Ran {
-    face.caller.root = true;
+    face.caller.reach = Reach::Root;
     // A secret is not gone because it was looked for in the wrong place.
     face.app.require()?;
     if args.finish {

@@ -4,7 +4,7 @@ use super::handoff::Sight;
 use super::handoff::choice::Seeker;
 use super::handoff::place::Cwd;
 use super::ledger::Stamp;
-use super::{Agent, Owner, Project, Session, Span, Time, Workspace};
+use super::{Agent, Owner, Project, Refusal, Session, Span, Time, Workspace};
 
 /// The two-level home of everything that is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,6 +13,57 @@ pub struct Home {
     pub workspace: Workspace,
     /// The inner one.
     pub project: Project,
+}
+
+/// How far a caller sees, and what it may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reach {
+    /// Its owner's packets and the shared ones.
+    #[default]
+    Shared,
+    /// Its owner's packets alone: every packet counts as owned, and none is anybody's.
+    Owned,
+    /// Everything, as whoever can read the file does; may end only what is its own.
+    Local,
+    /// That everything is there, without its texts; changes nothing.
+    Observer,
+    /// Everything, and may end what belongs to others.
+    Root,
+}
+
+impl Reach {
+    /// Whether the caller sees and may end what belongs to others.
+    pub fn is_root(self) -> bool {
+        self == Self::Root
+    }
+
+    /// Refuses a caller that may change nothing.
+    ///
+    /// # Errors
+    /// When it only observes.
+    pub fn may_change(self) -> Result<(), Refusal> {
+        if self != Self::Observer {
+            return Ok(());
+        }
+        Err(Refusal::not_allowed(
+            "an observer sees what there is and changes nothing",
+            "use a token that was made without --observer",
+        ))
+    }
+
+    /// Refuses a caller that may not read texts, where an answer would tell what they hold.
+    ///
+    /// # Errors
+    /// When it only observes.
+    pub fn may_search(self) -> Result<(), Refusal> {
+        if self != Self::Observer {
+            return Ok(());
+        }
+        Err(Refusal::not_allowed(
+            "an observer cannot search what it may not read",
+            "leave out query and tag, or use a token that was made without --observer",
+        ))
+    }
 }
 
 /// A caller, at one instant.
@@ -26,8 +77,8 @@ pub struct Actor {
     pub session: Option<Session>,
     /// For whom it acts.
     pub owner: Option<Owner>,
-    /// Whether it sees and may end what belongs to others.
-    pub root: bool,
+    /// How far it sees, and what it may change.
+    pub reach: Reach,
     /// In which directory it works.
     pub cwd: Option<Cwd>,
     /// The instant.
@@ -39,10 +90,10 @@ pub struct Actor {
 impl Actor {
     /// Which packets this caller may know of.
     pub fn sight(&self) -> Sight {
-        if self.root {
-            Sight::All
-        } else {
-            Sight::OwnOrShared(self.owner.clone())
+        match self.reach {
+            Reach::Root | Reach::Local | Reach::Observer => Sight::All,
+            Reach::Shared => Sight::OwnOrShared(self.owner.clone()),
+            Reach::Owned => Sight::Own(self.owner.clone()),
         }
     }
 

@@ -320,6 +320,7 @@ impl Packet {
         match sight {
             Sight::All => true,
             Sight::OwnOrShared(me) => self.owner.is_none() || self.owner == *me,
+            Sight::Own(me) => self.owner.is_some() && self.owner == *me,
         }
     }
 }
@@ -329,7 +330,9 @@ impl Packet {
 pub enum Sight {
     /// Those of this owner and the shared ones; without an owner the shared ones alone.
     OwnOrShared(Option<Owner>),
-    /// All of them: root.
+    /// Those of this owner alone.
+    Own(Option<Owner>),
+    /// All of them: root, and who only observes.
     All,
 }
 

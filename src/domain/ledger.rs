@@ -150,6 +150,8 @@ pub struct Entry {
 pub enum Told {
     /// Whole, with the note that came with it, where it was asked for and is there.
     Whole(Entry, Option<String>),
+    /// Without what it set: its caller may see that something happened, and to what.
+    Outlined(Entry),
     /// It is about something that is not the caller's to know: only its place in the chain is shown.
     Redacted {
         /// The position.
@@ -165,7 +167,7 @@ impl Told {
     /// Its position.
     pub fn seq(&self) -> u64 {
         match self {
-            Self::Whole(entry, _) => entry.seq,
+            Self::Whole(entry, _) | Self::Outlined(entry) => entry.seq,
             Self::Redacted { seq, .. } => *seq,
         }
     }

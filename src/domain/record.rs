@@ -169,6 +169,8 @@ pub enum Stored {
     Purged(Purged),
     /// The text is gone or does not fit its hash, without a reason on record.
     Corrupt,
+    /// The text is not the caller's to read.
+    Redacted,
 }
 
 /// That a text was removed on purpose.
@@ -226,7 +228,7 @@ impl Version {
             Stored::Whole(text) => text.as_str().len(),
             // A preview is a JSON string of JSON text: each quote in it is escaped.
             Stored::Beginning { preview, .. } => preview.len() * 2,
-            Stored::Purged(_) | Stored::Corrupt => 128,
+            Stored::Purged(_) | Stored::Corrupt | Stored::Redacted => 128,
         };
         let tags: usize = self.tags.iter().map(|tag| tag.len() + 3).sum();
         let meta = self.meta.as_ref().map_or(0, |meta| meta.to_string().len());

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::invalid::shown;
 use super::record::Version;
-use super::{Address, Confidence, Invalid, Key, Scope, Tag};
+use super::{Address, Confidence, Invalid, Key, Scope, Tag, limits};
 
 /// A search: every filter that is set must hold.
 #[derive(Debug, Clone, Default)]
@@ -163,4 +163,26 @@ pub struct Page {
     pub next: Option<SearchCursor>,
     /// When nothing was found in the scope: other scopes that have what was looked for, with counts, most first.
     pub elsewhere: Vec<(String, u64)>,
+}
+
+/// The number of records of a page, as a caller asks for it: more than 200 is taken as 200, with a warning.
+///
+/// # Errors
+/// When it is less than 1.
+pub fn page_size(limit: Option<i64>) -> Result<(usize, Option<String>), Invalid> {
+    match limit {
+        None => Ok((limits::PAGE_DEFAULT, None)),
+        Some(number) if number < 1 => Err(Invalid::new(
+            "limit",
+            number.to_string(),
+            format!("a whole number from 1 to {}", limits::PAGE_MAX),
+        )),
+        Some(number) => match usize::try_from(number) {
+            Ok(number) if number <= limits::PAGE_MAX => Ok((number, None)),
+            _ => Ok((
+                limits::PAGE_MAX,
+                Some(format!("limit {number} was taken as {}", limits::PAGE_MAX)),
+            )),
+        },
+    }
 }

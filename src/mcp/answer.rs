@@ -9,10 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::schema;
 use crate::app::AppError;
 use crate::domain::limits;
-use crate::wire::{self, make};
+use crate::wire::{self, make, schema};
 
 /// What a tool call comes to.
 pub type Pending<'a> = Pin<Box<dyn Future<Output = Result<Answered, AppError>> + Send + 'a>>;

@@ -8,7 +8,6 @@ mod guard;
 mod id;
 mod reader;
 mod session;
-mod surrogates;
 mod writer;
 
 #[cfg(test)]
@@ -25,13 +24,13 @@ use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 
-use self::envelope::{Refusal, Verdict};
+pub(super) use self::envelope::{Refusal, Verdict, judge};
 use self::guard::Guarded;
+pub(super) use self::guard::caught;
 use self::reader::Line;
 use self::session::Session;
 use crate::domain::limits::LINE_BYTES;
 
-pub use self::surrogates::has_lone_surrogate;
 pub use self::writer::Written;
 
 /// How long calls under way may take to finish once the session has to end.

@@ -4,8 +4,8 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 
 use super::answer::{Announced, Answered, Pending, announce, shorten};
-use super::arguments::Arguments;
 use crate::app::{App, AppError, Caller};
+use crate::ask::Arguments;
 use crate::domain::ledger::Checkpoint;
 use crate::domain::limits;
 use crate::wire::{self, make};

@@ -1,41 +1,19 @@
 //! `recall`: read a record, or search the current versions.
 
 use rmcp::model::Tool;
-use schemars::JsonSchema;
 
 use super::answer::{Announced, Answered, PAGE, Pending, VALUES, announce, part};
-use super::arguments::Arguments;
-use crate::app::memory::{Room, page_size};
+use crate::app::memory::Room;
 use crate::app::{App, AppError, Caller};
+use crate::ask::Arguments;
+use crate::ask::recall::{self, Recall};
 use crate::domain::record::{Stored, Version};
-use crate::domain::sought::{Filters, SearchCursor, Sought, Wanted, unknown_cursor};
-use crate::domain::{Address, Confidence, Invalid, Key, Scope, Tag};
+use crate::domain::sought::{SearchCursor, Sought, Wanted, unknown_cursor};
+use crate::domain::{Address, Invalid};
 use crate::wire::{self, make};
 
-/// What the tool takes.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Input {
-    /// With key: the record's scope. Alone or with query or tag: search in this scope and below.
-    scope: Option<String>,
-    /// The record's name; without scope: in any scope.
-    key: Option<String>,
-    /// With scope and key: this version instead of the current one.
-    version: Option<u64>,
-    /// Free text to search for. Any text is valid; there is no query syntax.
-    query: Option<String>,
-    /// Only records with exactly this tag.
-    tag: Option<String>,
-    /// Only records at least this sure, 0 to 1.
-    min_confidence: Option<f64>,
-    /// How many records, 1 to 200. Left out: 20.
-    limit: Option<u64>,
-    /// next_cursor of the answer before, to go on with the same arguments.
-    cursor: Option<String>,
-}
-
 pub fn tool() -> Tool {
-    announce::<Input, wire::Recalled>(&Announced {
+    announce::<recall::Input, wire::Recalled>(&Announced {
         name: "recall",
         title: "Recall",
         description: "Read a record by scope and key, or search what is remembered by text, scope, tag or confidence. \
@@ -49,47 +27,15 @@ pub fn call<'a>(app: &'a App, caller: &'a Caller, arguments: Arguments) -> Pendi
     Box::pin(run(app, caller, arguments))
 }
 
-async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Answered, AppError> {
-    let scope = arguments.string("scope")?.map(|text| Scope::new(&text)).transpose()?;
-    let key = arguments.string("key")?.map(|text| Key::new(&text)).transpose()?;
-    let version = arguments.integer("version", "a version number from 1")?;
-    let query = arguments.string("query")?;
-    let tag = arguments
-        .string("tag")?
-        .map(|text| Tag::named("tag", &text))
-        .transpose()?;
-    let least = arguments.number("min_confidence", "a number from 0 to 1")?;
-    let min_confidence = least
-        .map(|number| Confidence::named("min_confidence", number))
-        .transpose()?;
-    let (limit, warning) = page_size(arguments.count("limit", "a whole number from 1 to 200")?)?;
-    let cursor = arguments.string("cursor")?;
-    arguments.require_any(&["scope", "key", "query", "tag", "min_confidence"])?;
-    let mut warnings = arguments.finish();
-    warnings.extend(warning);
-
-    let filters = Filters {
-        scope,
-        key,
-        version: version.map(at_least_one).transpose()?,
-        query,
-        tag,
-        min_confidence,
-    };
-    match filters.wanted(limit)? {
+async fn run(app: &App, caller: &Caller, arguments: Arguments) -> Result<Answered, AppError> {
+    let (Recall { wanted, cursor }, warnings) = recall::read(arguments)?;
+    match wanted {
         Wanted::One(at, version) => exact(app, caller, &at, version, cursor, warnings).await,
         Wanted::Some(mut sought) => {
             sought.from = cursor.map(|text| SearchCursor::parse(&text)).transpose()?;
             search(app, caller, *sought, warnings).await
         }
     }
-}
-
-fn at_least_one(number: i64) -> Result<u64, Invalid> {
-    u64::try_from(number)
-        .ok()
-        .filter(|number| *number > 0)
-        .ok_or_else(|| Invalid::new("version", number.to_string(), "a version number from 1"))
 }
 
 /// One record by its address. A value that is too long for one answer comes in slices.

@@ -1,30 +1,16 @@
 //! `resume`: take the packet that waits, with its pinned versions resolved.
 
 use rmcp::model::Tool;
-use schemars::JsonSchema;
 
 use super::answer::{Announced, Answered, Pending, announce, shorten, size, spare};
-use super::arguments::Arguments;
 use crate::app::{App, AppError, Caller};
-use crate::domain::handoff::HandoffId;
-use crate::domain::handoff::place::Cwd;
+use crate::ask::Arguments;
+use crate::ask::resume::{self, Resume};
 use crate::domain::limits;
 use crate::wire::{self, make};
 
-/// What the tool takes.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct Input {
-    /// This packet. Left out: the next one that waits for you.
-    handoff_id: Option<String>,
-    /// True: only look, claim nothing.
-    peek: Option<bool>,
-    /// The directory you work in. Left out: the server's.
-    cwd: Option<String>,
-}
-
 pub fn tool() -> Tool {
-    announce::<Input, wire::Resumed>(&Announced {
+    announce::<resume::Input, wire::Resumed>(&Announced {
         name: "resume",
         title: "Resume",
         description: "Take up the work that waits for you: claims one packet and gives its texts and the exact record \
@@ -39,14 +25,8 @@ pub fn call<'a>(app: &'a App, caller: &'a Caller, arguments: Arguments) -> Pendi
     Box::pin(run(app, caller, arguments))
 }
 
-async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Answered, AppError> {
-    let id = arguments
-        .string("handoff_id")?
-        .map(|text| HandoffId::named("handoff_id", &text))
-        .transpose()?;
-    let peek = arguments.boolean("peek")?.unwrap_or(false);
-    let cwd = arguments.string("cwd")?.map(|text| Cwd::new(&text)).transpose()?;
-    let ignored = arguments.finish();
+async fn run(app: &App, caller: &Caller, arguments: Arguments) -> Result<Answered, AppError> {
+    let (Resume { id, peek, cwd }, ignored) = resume::read(arguments)?;
     let caller = Caller {
         cwd: cwd.or_else(|| caller.cwd.clone()),
         ..caller.clone()

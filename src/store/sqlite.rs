@@ -29,6 +29,7 @@ mod taking;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod verify;
 mod versions;
 mod whole;
@@ -48,11 +49,13 @@ use crate::domain::record::{NewVersion, Version};
 use crate::domain::sought::{Page, Sought};
 use crate::domain::{Actor, Address, Session, Span};
 
-pub use listing::{Counts, Overview};
+pub use listing::{Counts, Overview, Waiting};
 pub use place::{FileFacts, facts};
 pub use records::Remembered;
 pub use stats::Stats;
+pub use tokens::Admission;
 pub use versions::Budget;
+pub use worker::Commit;
 
 /// The version of the SQLite that is built in.
 pub fn version() -> &'static str {
@@ -96,6 +99,11 @@ impl Store {
     /// Whether a verb has opened the file since it was last closed.
     pub fn is_open(&self) -> bool {
         self.worker.is_open()
+    }
+
+    /// Calls `watch` after each commit of this process. Only the first call counts.
+    pub fn watch(&self, watch: impl Fn(Commit) + Send + Sync + 'static) {
+        self.worker.watch(watch);
     }
 
     /// How many bytes the database and its write-ahead log take.

@@ -57,6 +57,9 @@ pub struct Packet {
     /// True when its texts are gone or do not fit their hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<bool>,
+    /// True when its texts are not the caller's to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<bool>,
     /// The outer home.
     pub workspace: String,
     /// The inner home.

@@ -3,12 +3,16 @@
 mod handoffs;
 mod queue;
 mod searched;
+mod tokens;
 mod upkeep;
+mod workspaces;
 
 pub use handoffs::{handed_off, listed, packet, peeked, reference, resumed};
 pub use queue::{entry, expired, queue, reopened, shown, stale};
 pub use searched::{searched, sought_one};
+pub use tokens::{issued, revoked, token, tokens};
 pub use upkeep::{backed_up, exported, health, imported, purged_texts};
+pub use workspaces::{ledger, numbers, pinned, projects, veiled, workspaces};
 
 use serde_json::value::RawValue;
 
@@ -67,6 +71,7 @@ pub fn record(version: &Version) -> Record {
         }
         Stored::Purged(why) => record.purged = Some(purged(why)),
         Stored::Corrupt => record.corrupt = Some(true),
+        Stored::Redacted => record.redacted = Some(true),
     }
     record
 }
@@ -84,6 +89,7 @@ pub fn bare_record(version: &Version) -> Record {
         value_bytes: None,
         purged: None,
         corrupt: None,
+        redacted: None,
         tags: version.tags.clone(),
         confidence: version.opinion.confidence.get(),
         successes: version.opinion.successes,

@@ -53,7 +53,7 @@ pub struct Entry {
     /// What its writer said beside it; only where one packet is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// True when it is about something that is not the caller's to know.
+    /// True when it is about something that is not the caller's to know, or not to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacted: Option<bool>,
 }

@@ -38,6 +38,9 @@ pub struct Record {
     /// True when the value is gone or does not fit its hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<bool>,
+    /// True when its value is not the caller's to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<bool>,
     /// Its tags.
     pub tags: Vec<String>,
     /// How sure we are of it now, 0 to 1.

@@ -126,3 +126,12 @@ pub struct Health {
     /// The agents that were seen, the latest first.
     pub agents: Vec<SeenAgent>,
 }
+
+/// Whether a server works.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Healthy {
+    /// ok.
+    pub status: String,
+    /// The program's version.
+    pub version: String,
+}

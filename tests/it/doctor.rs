@@ -89,7 +89,7 @@ fn u04_a_healthy_store_is_green_and_everything_is_told() {
     assert!(what("database").contains(text(&place.db())) && what("database").contains("MEMORY_DB"));
     assert!(what("SQLite").starts_with("3."));
     assert!(what("integrity").contains("rows proved"));
-    assert!(what("schema").starts_with('1'));
+    assert!(what("schema").starts_with('2'));
     assert!(what("ledger").contains("hm1:"));
     for name in ["modes", "file system", "log", "program"] {
         what(name);

@@ -11,8 +11,8 @@ use handoff_memory::domain::outcome::{NewOutcome, Report};
 use handoff_memory::domain::purge::{Reason, Target};
 use handoff_memory::domain::record::{NewVersion, Tags};
 use handoff_memory::domain::{
-    Actor, Address, Agent, Confidence, Home, JsonText, Key, OutcomeRef, Owner, Project, Ref, Scope, Session, Span,
-    Time, Workspace,
+    Actor, Address, Agent, Confidence, Home, JsonText, Key, OutcomeRef, Owner, Project, Reach, Ref, Scope, Session,
+    Span, Time, Workspace,
 };
 use handoff_memory::store::sqlite::Gone;
 use handoff_memory::store::{Durability, Store};
@@ -64,7 +64,7 @@ impl Scribe {
             agent: Agent::new(parts.next().expect("an agent")).expect("an agent"),
             session: parts.next().map(|name| Session::new(name).expect("a session")),
             owner: parts.next().map(|name| Owner::new(name).expect("an owner")),
-            root: false,
+            reach: Reach::Shared,
             cwd: Some(Cwd::new("/src/app").expect("a directory")),
             now: Time::from_millis(self.now),
             lease: Span::from_minutes(60),

@@ -9,16 +9,20 @@ use serde_json::{Value, json};
 use crate::harness::{Place, Refusal, Server};
 use crate::masked::Masks;
 use crate::shell::{Shell, document, refusal};
+use crate::web::{self, Client, Web};
 
 /// A way in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Mcp,
     Cli,
+    Rest,
+    /// The tools, over HTTP.
+    McpHttp,
 }
 
 /// The faces that are compared with the first one.
-const OTHERS: [Face; 1] = [Face::Cli];
+const OTHERS: [Face; 3] = [Face::Cli, Face::Rest, Face::McpHttp];
 
 /// Who acts: agent, session and owner (`-`: nobody's).
 type Who = (&'static str, &'static str, &'static str);
@@ -79,6 +83,8 @@ struct Run {
     place: Place,
     masks: Masks,
     servers: HashMap<Who, Server>,
+    web: Option<Web>,
+    tokens: HashMap<Who, String>,
     packets: HashMap<&'static str, String>,
 }
 
@@ -90,6 +96,8 @@ impl Run {
             masks: Masks::of(&place),
             place,
             servers: HashMap::new(),
+            web: None,
+            tokens: HashMap::new(),
             packets: HashMap::new(),
         }
     }
@@ -115,6 +123,11 @@ impl Run {
             }
             Err(Refusal { code, message, hint }) => json!({"error": [code, message, hint]}),
         };
+        let answer = if step.verb == Verb::Stats {
+            of_the_store(answer)
+        } else {
+            answer
+        };
         let masked = self.masks.json(&answer);
         format!("{} {:?} {}: {masked}", step.who.1, step.verb, step.arguments)
     }
@@ -122,6 +135,23 @@ impl Run {
     fn act(&mut self, who: Who, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
         if self.face == Face::Cli || matches!(verb, Verb::Expire | Verb::Reopen) {
             return by_command(&shell(&self.place, who), verb, arguments);
+        }
+        if matches!(self.face, Face::Rest | Face::McpHttp) {
+            let mut arguments = arguments.clone();
+            // A server elsewhere knows no directory of its caller's.
+            if matches!(verb, Verb::Handoff | Verb::Resume) && arguments["cwd"].is_null() {
+                arguments["cwd"] = json!(self.place.work());
+            }
+            let client = self.client(who);
+            return if self.face == Face::Rest {
+                by_request(&client, verb, &arguments)
+            } else {
+                by_tool(
+                    &mut |tool, arguments| client.call_tool(tool, arguments),
+                    verb,
+                    &arguments,
+                )
+            };
         }
         let place = &self.place;
         let server = self.servers.entry(who).or_insert_with(|| {
@@ -131,7 +161,21 @@ impl Run {
             }
             start.serve()
         });
-        by_tool(server, verb, arguments)
+        by_tool(&mut |tool, arguments| server.attempt(tool, arguments), verb, arguments)
+    }
+
+    /// Somebody who shows a token of their own.
+    fn client(&mut self, who: Who) -> Client {
+        let place = &self.place;
+        let token = self.tokens.entry(who).or_insert_with(|| {
+            let mut flags = vec!["--agent", who.0];
+            if who.2 != "-" {
+                flags.extend(["--owner", who.2]);
+            }
+            web::token(place, &flags)
+        });
+        let web = self.web.get_or_insert_with(|| Web::of(place, &[]));
+        web.with(token).session(who.1)
     }
 
     /// What a person who reads the file afterwards is shown, masked.
@@ -166,25 +210,88 @@ fn shell(place: &Place, who: Who) -> Shell {
     }
 }
 
+/// The numbers without those of the process that gives them, which are of another kind on each face.
+fn of_the_store(mut answer: Value) -> Value {
+    let fields = answer.as_object_mut().expect("numbers");
+    for own in ["store", "agent_from", "owner", "created", "warnings"] {
+        fields.shift_remove(own);
+    }
+    answer
+}
+
 /// A step as a client of the tools does it.
-fn by_tool(server: &mut Server, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
+fn by_tool(
+    call: &mut dyn FnMut(&str, Value) -> Result<Value, Refusal>,
+    verb: Verb,
+    arguments: &Value,
+) -> Result<Value, Refusal> {
     let with_outcome = |outcome: &str| {
         let mut arguments = arguments.clone();
         arguments["outcome"] = json!(outcome);
         arguments
     };
     match verb {
-        Verb::Remember => server.attempt("remember", arguments.clone()),
-        Verb::Recall => server.attempt("recall", arguments.clone()),
-        Verb::History => server.attempt("history", arguments.clone()),
-        Verb::Handoff => server.attempt("handoff", arguments.clone()),
-        Verb::Resume => server.attempt("resume", arguments.clone()),
-        Verb::RecordOutcome => server.attempt("record_outcome", arguments.clone()),
-        Verb::Release => server.attempt("record_outcome", with_outcome("released")),
-        Verb::Cancel => server.attempt("record_outcome", with_outcome("abandoned")),
-        Verb::Stats => server.attempt("memory_stats", arguments.clone()),
+        Verb::Remember => call("remember", arguments.clone()),
+        Verb::Recall => call("recall", arguments.clone()),
+        Verb::History => call("history", arguments.clone()),
+        Verb::Handoff => call("handoff", arguments.clone()),
+        Verb::Resume => call("resume", arguments.clone()),
+        Verb::RecordOutcome => call("record_outcome", arguments.clone()),
+        Verb::Release => call("record_outcome", with_outcome("released")),
+        Verb::Cancel => call("record_outcome", with_outcome("abandoned")),
+        Verb::Stats => call("memory_stats", arguments.clone()),
         Verb::Expire | Verb::Reopen => unreachable!("there is no such tool"),
     }
+}
+
+/// A step as a request.
+fn by_request(client: &Client, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
+    let mut arguments = arguments.clone();
+    let id = arguments["handoff_id"].as_str().map(str::to_owned);
+    let looks = arguments["peek"] == true;
+    let (method, path) = match (verb, &id) {
+        (Verb::Remember, _) => ("POST", "/records".to_owned()),
+        (Verb::Recall, _) => ("GET", "/records".to_owned()),
+        (Verb::History, _) => ("GET", "/records/history".to_owned()),
+        (Verb::Handoff, _) => ("POST", "/handoffs".to_owned()),
+        (Verb::Resume, _) if looks => ("GET", "/resume".to_owned()),
+        (Verb::Resume, Some(id)) => ("POST", format!("/handoffs/{id}/accept")),
+        (Verb::Resume, None) => ("POST", "/resume".to_owned()),
+        // A packet that is closed by its claimant has a verb of its own; what else is reported about has not.
+        (Verb::RecordOutcome, Some(id)) if arguments["refs"].is_null() => ("POST", format!("/handoffs/{id}/close")),
+        (Verb::RecordOutcome, _) => ("POST", "/outcomes".to_owned()),
+        (Verb::Release, Some(id)) => ("POST", format!("/handoffs/{id}/release")),
+        (Verb::Cancel, Some(id)) => ("POST", format!("/handoffs/{id}/cancel")),
+        (Verb::Stats, _) => ("GET", "/stats".to_owned()),
+        _ => unreachable!("{verb:?} is not done by a request"),
+    };
+    let fields = arguments.as_object_mut().expect("arguments");
+    if id.is_some_and(|id| path.contains(&id)) {
+        fields.remove("handoff_id");
+    }
+    let answer = if method == "POST" {
+        client.post(&path, &arguments)
+    } else {
+        let pairs: Vec<String> = fields.iter().map(|(name, field)| pair(name, field)).collect();
+        client.ask("GET", &format!("{path}?{}", pairs.join("&")), None)
+    };
+    match answer.status {
+        // What proves the file stands at an address of its own.
+        200 if arguments["verify"] == true => {
+            let mut numbers = answer.json();
+            numbers["verify"] = client.get("/verify");
+            Ok(numbers)
+        }
+        200 | 201 => Ok(answer.json()),
+        status => Err(answer.refused(status)),
+    }
+}
+
+/// An argument as it stands in an address.
+fn pair(name: &str, field: &Value) -> String {
+    let text = field.as_str().map_or_else(|| field.to_string(), str::to_owned);
+    let encoded: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    format!("{name}={encoded}")
 }
 
 /// A step as a program at a shell does it.

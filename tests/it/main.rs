@@ -42,3 +42,4 @@ mod storage;
 mod tamper;
 mod terminal;
 mod tidy;
+mod web;

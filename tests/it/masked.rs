@@ -123,12 +123,13 @@ impl Masks {
     }
 }
 
-/// The tables of a file, without those that SQLite and its search keep for themselves.
+/// The tables of a file, without those that SQLite and its search keep for themselves, and without the tokens, which only
+/// one face asks for.
 fn tables(sql: &rusqlite::Connection) -> Vec<String> {
     let mut statement = sql
         .prepare(
             "SELECT name FROM sqlite_schema WHERE type = 'table'
-                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'search\\_%' ESCAPE '\\' ORDER BY name",
+                AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'search\\_%' ESCAPE '\\' AND name <> 'token' ORDER BY name",
         )
         .expect("the schema");
     let names = statement.query_map([], |row| row.get(0)).expect("the schema");

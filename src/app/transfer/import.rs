@@ -10,7 +10,7 @@ use crate::app::{App, AppError, Caller};
 use crate::domain::ledger::Checkpoint;
 use crate::domain::record::{NewVersion, Stored, Tags, Version};
 use crate::domain::transfer::{self, EntryLine, Line, Survey, Taken};
-use crate::domain::{Actor, Home, Invalid, Project, limits};
+use crate::domain::{Actor, Home, Invalid, Project, Reach, limits};
 use crate::store::sqlite::Store;
 
 /// How many bytes of lines are gathered before they are written.
@@ -118,7 +118,7 @@ impl App {
     async fn replay(&self, caller: &Caller, aside: &Store, done: &Imported, into: Home) -> Result<u64, AppError> {
         let actor = |home: &Home| Actor {
             home: home.clone(),
-            root: true,
+            reach: Reach::Root,
             ..self.actor(caller)
         };
         let mut replayed = 0;

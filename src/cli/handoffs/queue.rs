@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 
 use super::{id, lines, show};
-use crate::app::memory::page_size;
 use crate::cli::Face;
 use crate::cli::output::{CliError, Done, Ran, confirmed, is_attended, say, warn};
 use crate::cli::print::{FAINT, counted, styled, visible};
@@ -11,8 +10,8 @@ use crate::cli::words::{count, given};
 use crate::domain::handoff::State;
 use crate::domain::handoff::listing::{Ended, Listing};
 use crate::domain::handoff::seen::Listed;
-use crate::domain::sought::after;
-use crate::domain::{Invalid, Span, Time, limits};
+use crate::domain::sought::{after, page_size};
+use crate::domain::{Invalid, Reach, Span, Time, limits};
 use crate::wire::make;
 
 /// Whose packets are looked at.
@@ -93,7 +92,7 @@ fn seeing(face: &mut Face, owners: Owners) {
     match owners {
         Owners::Own => {}
         Owners::Shared => face.caller.owner = None,
-        Owners::Any => face.caller.root = true,
+        Owners::Any => face.caller.reach = Reach::Root,
     }
 }
 
@@ -156,7 +155,7 @@ pub async fn one(face: &mut Face, args: Show) -> Ran {
 
 /// Ends open packets before their time.
 pub async fn expire(face: &mut Face, args: Expire) -> Ran {
-    face.caller.root = true;
+    face.caller.reach = Reach::Root;
     let wanted = match (&args.older_than, args.ids.is_empty()) {
         (Some(span), _) => {
             let age = Span::parse("older_than", span).map_err(|invalid| Invalid {

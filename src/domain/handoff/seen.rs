@@ -14,6 +14,8 @@ pub enum Letter {
     Purged(Purged),
     /// Gone, or other than their hash says.
     Corrupt,
+    /// Not the caller's to read.
+    Redacted,
 }
 
 impl Letter {
@@ -23,6 +25,7 @@ impl Letter {
             Self::Whole(texts) => &texts.title,
             Self::Purged(_) => "(purged)",
             Self::Corrupt => "(damaged)",
+            Self::Redacted => crate::domain::redact::WORD,
         }
     }
 }

@@ -13,8 +13,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::surrogates::has_lone_surrogate;
 use super::{RawArguments, id};
+use crate::ask::surrogates::has_lone_surrogate;
 
 /// Methods that rmcp parses into a type of its own. With parameters that do not fit, it takes such a request for one
 /// with an unknown method, which would be told to the client in the wrong words.
@@ -44,7 +44,7 @@ const KNOWN_METHODS: [&str; 21] = [
 
 /// What becomes of a line.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(in crate::mcp) enum Verdict {
     /// Hand this to rmcp.
     Deliver(Box<ClientJsonRpcMessage>),
     /// Answer this.
@@ -55,7 +55,7 @@ pub(super) enum Verdict {
 
 /// An error answer of our own.
 #[derive(Debug, Serialize)]
-pub(super) struct Refusal {
+pub(in crate::mcp) struct Refusal {
     jsonrpc: &'static str,
     id: Option<Box<RawValue>>,
     error: RefusalError,
@@ -69,7 +69,7 @@ struct RefusalError {
 
 impl Refusal {
     /// An error for the request with this id, or for nobody in particular.
-    pub(super) fn new(id: Option<Box<RawValue>>, code: ErrorCode, message: impl Into<String>) -> Self {
+    pub(in crate::mcp) fn new(id: Option<Box<RawValue>>, code: ErrorCode, message: impl Into<String>) -> Self {
         let error = RefusalError {
             code: code.0,
             message: message.into(),
@@ -82,11 +82,11 @@ impl Refusal {
     }
 
     /// The line to write.
-    pub(super) fn into_line(self) -> Vec<u8> {
+    pub(in crate::mcp) fn into_line(self) -> Vec<u8> {
         tracing::warn!(
             code = self.error.code,
             message = self.error.message,
-            "a line was refused"
+            "a message was refused"
         );
         let mut line = serde_json::to_vec(&self).expect("a refusal is plain JSON");
         line.push(b'\n');
@@ -130,20 +130,20 @@ impl Call<'_> {
 }
 
 /// Judges the bytes of one line.
-pub(super) fn judge(line: &[u8]) -> Verdict {
+pub(in crate::mcp) fn judge(line: &[u8]) -> Verdict {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
     if line.is_empty() {
         return Verdict::Ignore;
     }
     let broken = |why: &str| Verdict::Refuse(Refusal::new(id::find(line), ErrorCode::PARSE_ERROR, why));
     let Ok(text) = str::from_utf8(line) else {
-        return broken("the line is not valid UTF-8");
+        return broken("the message is not valid UTF-8");
     };
     if let Err(error) = serde_json::from_str::<&RawValue>(text) {
-        return broken(&format!("the line is not valid JSON: {error}"));
+        return broken(&format!("the message is not valid JSON: {error}"));
     }
     if has_lone_surrogate(text) {
-        return broken("the line holds half of a surrogate pair, so it is no Unicode text");
+        return broken("the message holds half of a surrogate pair, so it is no Unicode text");
     }
     message(text).unwrap_or_else(Verdict::Refuse)
 }
@@ -151,7 +151,7 @@ pub(super) fn judge(line: &[u8]) -> Verdict {
 /// Sorts a line of valid JSON.
 fn message(text: &str) -> Result<Verdict, Refusal> {
     if text.starts_with('[') {
-        let why = "batches are not supported: send one message a line";
+        let why = "batches are not supported: send one message at a time";
         return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, why));
     }
     if !text.starts_with('{') {

@@ -80,7 +80,7 @@ fn failed_call(version: Option<&ProtocolVersion>) -> ServerResult {
 
 /// Drives `future` and gives what it panicked with, should it. A future that panicked is not polled again, and the
 /// state behind it is guarded by its own locks and transactions, so looking at it afterwards is safe.
-async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
+pub(in crate::mcp) async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
     poll_fn(
         |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {

@@ -197,11 +197,17 @@ fn wal(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the tables unless another process was faster; the schema is read inside the transaction that changes it.
+/// Makes the tables, or brings them up to date, unless another process was faster; the schema is read inside the transaction
+/// that changes it.
 fn tables(conn: &mut Connection, path: &Path) -> Result<bool, StoreError> {
     let work = |conn: &mut Connection| -> rusqlite::Result<(Nature, bool)> {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let nature = schema::nature(&tx)?;
+        if let Nature::Ours(older @ ..schema::VERSION) = nature {
+            schema::migrate(&tx, older)?;
+            tx.commit()?;
+            return Ok((Nature::Ours(schema::VERSION), false));
+        }
         if nature != Nature::Empty {
             return Ok((nature, false));
         }

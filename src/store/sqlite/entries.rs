@@ -14,15 +14,18 @@ use crate::domain::{Actor, limits};
 
 const COLUMNS: &str = "l.seq, l.at, l.agent, l.session, l.kind, l.subject, l.detail, l.digest, l.hash";
 
-/// Whether an entry of `l` is about something that the caller of `?2` (root), `?3` (owner) and `?4` (agent, folded) may
-/// not know of: a packet of another owner, or a version that is private to another agent.
+/// Whether an entry of `l` is about something that the caller of `?2` and `?3` (as in [`packets::SIGHT`]), `?4` (agent, folded)
+/// and `?7` (root) may not know of: a packet of another owner, or a version that is private to another agent.
 fn hidden() -> String {
     let packet = |id: &str| {
-        format!("EXISTS (SELECT 1 FROM handoff h WHERE h.id = {id} AND h.owner IS NOT NULL AND h.owner IS NOT ?3)")
+        format!(
+            "EXISTS (SELECT 1 FROM handoff h WHERE h.id = {id} AND NOT coalesce({}, FALSE))",
+            packets::SIGHT
+        )
     };
     let private = "v.private_to IS NOT NULL AND fold(v.private_to) <> ?4";
     format!(
-        "CASE WHEN ?2 THEN 0
+        "CASE WHEN ?7 THEN 0
               WHEN l.kind IN ('outcome', 'purged') AND substr(l.subject, 1, 2) = 'o_'
                   THEN EXISTS (SELECT 1 FROM outcome o JOIN version v ON v.id = o.version_id
                                WHERE o.id = l.subject AND {private})
@@ -75,9 +78,10 @@ fn select(
 ) -> Result<Vec<Told>, Fail> {
     let hidden = hidden();
     let sql = format!("SELECT {COLUMNS}, {hidden} FROM ledger l {which} LIMIT ?6");
-    let owner = actor.owner.as_ref().map(|owner| owner.as_str());
+    let (all, owner) = packets::sight(actor);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let params = params![project, actor.root, owner, actor.agent.folded(), value, limit];
+    let root = actor.reach.is_root();
+    let params = params![project, all, owner, actor.agent.folded(), value, limit, root];
     let mut statement = conn.prepare_cached(&sql)?;
     let rows = statement.query_map(params, told)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -130,6 +134,7 @@ fn note(conn: &Connection, project: &ProjectRow, entry: &Entry) -> Result<Option
     Ok(match text {
         Stored::Whole(text) => serde_json::from_str(text.as_str()).ok(),
         Stored::Purged(purged) => Some(format!("(purged: {})", purged.why)),
+        Stored::Redacted => None,
         Stored::Beginning { .. } | Stored::Corrupt => Some("(damaged)".to_owned()),
     })
 }

@@ -161,6 +161,34 @@ pub fn projects(conn: &Connection) -> Result<Vec<Overview>, Fail> {
     Ok(overviews)
 }
 
+/// What waits in a project, as one caller may know it.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    /// Its names.
+    pub home: Home,
+    /// Its packets by state.
+    pub handoffs: Counts,
+    /// How many entries its ledger has.
+    pub entries: u64,
+    /// When it was written to last.
+    pub last_at: String,
+}
+
+/// What waits in each project, the oldest project first.
+pub fn waiting(conn: &Connection, actor: &Actor) -> Result<Vec<Waiting>, Fail> {
+    let mut all = Vec::new();
+    for row in rows(conn)? {
+        let (entries, last_at) = ledger::head(conn, row.id)?.map_or((0, String::new()), |(seq, at, _)| (seq, at));
+        all.push(Waiting {
+            handoffs: counts(conn, row.id, actor)?,
+            home: row.home,
+            entries,
+            last_at,
+        });
+    }
+    Ok(all)
+}
+
 /// The rows of every project, the oldest first.
 pub fn rows(conn: &Connection) -> Result<Vec<ProjectRow>, Fail> {
     let mut statement = conn.prepare_cached("SELECT id, workspace, name FROM project ORDER BY id")?;

@@ -17,14 +17,17 @@ const COLUMNS: &str = "id, seq, last_seq, from_agent, from_session, to_agent, ow
     created_at, expires_at, state, ended_as, supersedes, superseded_by, continues, accepted_by, accepted_session,
     accepted_owner, accepted_at, receiving_cwd, closed_at, outcome_ref";
 
-/// The owner filter as SQL on `?2` (root) and `?3` (the caller's owner): another owner's packet is not there.
-pub const SIGHT: &str = "(?2 OR owner IS NULL OR owner = ?3)";
+/// The owner filter as SQL on `?2` (2: any, 1: own or shared, 0: own) and `?3` (the caller's owner): another owner's packet
+/// is not there.
+pub const SIGHT: &str = "(?2 = 2 OR (?2 = 1 AND owner IS NULL) OR owner = ?3)";
 
 /// What [`SIGHT`] is asked with.
-pub fn sight(actor: &Actor) -> (bool, Option<String>) {
+pub fn sight(actor: &Actor) -> (i64, Option<String>) {
+    let named = |owner: Option<Owner>| owner.map(|owner| owner.as_str().to_owned());
     match actor.sight() {
-        Sight::All => (true, None),
-        Sight::OwnOrShared(owner) => (false, owner.map(|owner| owner.as_str().to_owned())),
+        Sight::All => (2, None),
+        Sight::OwnOrShared(owner) => (1, named(owner)),
+        Sight::Own(owner) => (0, named(owner)),
     }
 }
 
@@ -197,6 +200,7 @@ pub fn letter(conn: &Connection, project: i64, id: &HandoffId) -> Result<Letter,
         match value(conn, project, content, &hash, id.as_str(), &mut Budget(usize::MAX))? {
             Stored::Whole(text) => serde_json::from_str(text.as_str()).map_or(Letter::Corrupt, Letter::Whole),
             Stored::Purged(purged) => Letter::Purged(purged),
+            Stored::Redacted => Letter::Redacted,
             Stored::Beginning { .. } | Stored::Corrupt => Letter::Corrupt,
         },
     )
@@ -223,11 +227,11 @@ fn changes(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> R
         })?;
     // Entries about this packet, and about packets that are not the caller's to know, are taken out again.
     let (all, owner) = sight(actor);
-    let mut hidden = conn.prepare_cached(
+    let mut hidden = conn.prepare_cached(&format!(
         "SELECT l.agent FROM handoff h JOIN ledger l INDEXED BY ledger_subject ON l.project_id = h.project_id AND l.subject = h.id
             AND l.seq > ?4 AND l.kind NOT IN ('remembered', 'outcome', 'created')
-         WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT (?2 OR h.owner IS NULL OR h.owner IS ?3))",
-    )?;
+         WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT coalesce({SIGHT}, FALSE))"
+    ))?;
     let rows = hidden.query_map(params![project, all, owner, since, packet.id.as_str()], |row| {
         row.get::<_, String>(0)
     })?;

@@ -31,7 +31,7 @@ pub fn remember(conn: &Connection, actor: &Actor, new: &NewVersion) -> Result<Re
         None => None,
     };
     if let Some(current) = &before {
-        if !visible(current, &actor.agent) && !actor.root {
+        if !visible(current, &actor.agent) && !actor.reach.is_root() {
             return Err(
                 Refusal::not_allowed(format!("{} is private to another agent", new.at), "choose another key").into(),
             );
@@ -180,5 +180,6 @@ fn preview_of(value: &Stored) -> String {
         Stored::Beginning { preview, .. } => format!("{preview}…"),
         Stored::Purged(_) => "a value that was purged".to_owned(),
         Stored::Corrupt => "a value that is damaged".to_owned(),
+        Stored::Redacted => "a value that is not yours to read".to_owned(),
     }
 }

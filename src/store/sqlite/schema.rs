@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 /// The schema that this binary writes, kept in `PRAGMA user_version`.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 /// Marks our files (`hmem` in ASCII), kept in `PRAGMA application_id`.
 pub const APPLICATION_ID: i64 = 0x686d_656d;
@@ -141,6 +141,20 @@ CREATE INDEX ledger_subject ON ledger (project_id, subject, seq)
     WHERE kind NOT IN ('remembered', 'outcome', 'created');
 ";
 
+/// What version 2 added: the tokens of those who come in over HTTP.
+const TOKENS: &str = "
+CREATE TABLE token (
+    id         TEXT PRIMARY KEY,
+    hash       TEXT NOT NULL,
+    role       TEXT NOT NULL,
+    owner      TEXT,
+    agent      TEXT,
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT
+) WITHOUT ROWID;
+";
+
 /// Refuses every change of what was written, but that a purge empties a stored text: its row stays, so that its number is
 /// never given to another one. An INSERT on an existing key is refused too: with `OR REPLACE` it would
 /// delete the old row without firing a DELETE trigger. A `NEW.id` that SQLite has yet to choose reads as -1.
@@ -177,10 +191,22 @@ CREATE TRIGGER content_delete BEFORE DELETE ON content
 /// When SQLite refuses.
 pub fn create(conn: &Connection, store_id: &str) -> rusqlite::Result<()> {
     conn.execute_batch(TABLES)?;
+    conn.execute_batch(TOKENS)?;
     conn.execute_batch(super::search::CREATE)?;
     conn.execute_batch(TRIGGERS)?;
     conn.execute("INSERT INTO meta (store_id) VALUES (?1)", [store_id])?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    conn.pragma_update(None, "user_version", VERSION)
+}
+
+/// Brings the tables of an older file up to date, inside the caller's transaction, in which its version was read.
+///
+/// # Errors
+/// When SQLite refuses.
+pub fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
+    if from < 2 {
+        conn.execute_batch(TOKENS)?;
+    }
     conn.pragma_update(None, "user_version", VERSION)
 }
 

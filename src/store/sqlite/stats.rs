@@ -6,7 +6,6 @@ use super::fail::Fail;
 use super::ledger::{self, number, project};
 use super::listing::{self, Counts};
 use super::packets;
-use super::schema;
 use crate::domain::handoff::seen::Seen;
 use crate::domain::{Actor, limits};
 
@@ -46,7 +45,7 @@ pub fn stats(conn: &Connection, actor: &Actor) -> Result<Stats, Fail> {
     let sqlite = rusqlite::version().to_owned();
     let mut stats = Stats {
         store_id,
-        schema: schema::VERSION,
+        schema: conn.query_row("PRAGMA user_version", [], |row| row.get(0))?,
         sqlite,
         records: 0,
         versions: 0,

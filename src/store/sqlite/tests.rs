@@ -2,6 +2,8 @@
 
 mod automatic;
 mod model;
+mod older;
+mod together;
 
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use super::Store;
 use crate::domain::handoff::seen::{HandedOff, Resumed};
 use crate::domain::handoff::{HandoffId, NewHandoff, Packet, Texts};
 use crate::domain::record::NewVersion;
-use crate::domain::{Actor, Agent, Home, JsonText, Key, Owner, Project, Scope, Session, Span, Time, Workspace};
+use crate::domain::{Actor, Agent, Home, JsonText, Key, Owner, Project, Reach, Scope, Session, Span, Time, Workspace};
 use crate::store::{Durability, StoreError};
 
 /// How long packets wait in these tests.
@@ -56,15 +58,14 @@ impl Bench {
     }
 
     fn remember(&self, actor: &Actor, key: &str, value: &str) {
-        let value = JsonText::value("value", value).unwrap();
-        let new = NewVersion::new(Scope::new("s").unwrap(), Key::new(key).unwrap(), value);
+        let new = version(key, value);
         self.runtime.block_on(self.store.remember(actor.clone(), new)).unwrap();
     }
 
     /// The packet as root sees it.
     fn packet(&self, now: Time, id: &HandoffId) -> Packet {
         let root = Actor {
-            root: true,
+            reach: Reach::Root,
             ..actor("root", None, None, now)
         };
         let peeked = self
@@ -89,11 +90,16 @@ fn actor(agent: &str, session: Option<&str>, owner: Option<&str>, now: Time) -> 
         agent: Agent::new(agent).unwrap(),
         session: session.map(|name| Session::new(name).unwrap()),
         owner: owner.map(|name| Owner::new(name).unwrap()),
-        root: false,
+        reach: Reach::Shared,
         cwd: None,
         now,
         lease: LEASE,
     }
+}
+
+fn version(key: &str, value: &str) -> NewVersion {
+    let value = JsonText::value("value", value).unwrap();
+    NewVersion::new(Scope::new("s").unwrap(), Key::new(key).unwrap(), value)
 }
 
 fn titled(title: &str) -> NewHandoff {

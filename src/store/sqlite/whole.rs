@@ -3,15 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use super::super::StoreError;
-use super::{Overview, Store, backup, export, import, ledger, listing, purge, search, verify, versions};
+use super::tokens::Admission;
+use super::{
+    Overview, Store, Waiting, backup, export, import, ledger, listing, purge, search, tokens, verify, versions,
+};
 use crate::domain::fault::Report;
 use crate::domain::ledger::Checkpoint;
 use crate::domain::purge::{Found, Held, Reason, Target};
 use crate::domain::record::Version;
+use crate::domain::token::{NewToken, Presented, Token, TokenId};
 use crate::domain::transfer::{EntryLine, Taken};
-use crate::domain::{Actor, Address, Home};
+use crate::domain::{Actor, Address, Home, Time};
 
 impl Store {
+    /// What waits in each project of the file, as far as the caller may know, the oldest project first.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn waiting(&self, actor: Actor) -> Result<Vec<Waiting>, StoreError> {
+        self.worker.read(move |conn| listing::waiting(conn, &actor)).await
+    }
+
     /// Every project of the file, the oldest first.
     ///
     /// # Errors
@@ -135,5 +147,49 @@ impl Store {
     /// Whatever keeps the file from being written.
     pub async fn rebuild_index(&self) -> Result<(), StoreError> {
         self.worker.write(|tx| Ok(search::rebuild(tx)?)).await
+    }
+
+    /// Keeps a token; only a hash of its secret.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being written.
+    pub async fn add_token(&self, token: Presented, new: NewToken, now: Time) -> Result<Token, StoreError> {
+        self.worker.write(move |tx| tokens::add(tx, &token, &new, now)).await
+    }
+
+    /// Every token that was made, the oldest first.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn tokens(&self) -> Result<Vec<Token>, StoreError> {
+        self.worker.read(tokens::all).await
+    }
+
+    /// Ends a token.
+    ///
+    /// # Errors
+    /// Not found when there is none of this id.
+    pub async fn revoke_token(&self, id: TokenId, now: Time) -> Result<Token, StoreError> {
+        let wanted = id.clone();
+        self.worker
+            .read(
+                move |conn| match tokens::all(conn)?.iter().any(|token| token.id == wanted) {
+                    true => Ok(()),
+                    // Asking for one that is not there makes no file.
+                    false => Err(tokens::unknown(&wanted).into()),
+                },
+            )
+            .await?;
+        self.worker.write(move |tx| tokens::revoke(tx, &id, now)).await
+    }
+
+    /// Whether a caller that shows this, or nothing, may come in. The secret is compared in constant time.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn admit(&self, shown: Option<String>, now: Time) -> Result<Admission, StoreError> {
+        self.worker
+            .read(move |conn| tokens::admit(conn, shown.as_deref(), now))
+            .await
     }
 }

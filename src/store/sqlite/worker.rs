@@ -1,26 +1,25 @@
 //! The thread that writes, and the connections that read.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod piece;
+mod writer;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-use tokio::sync::oneshot;
+use rusqlite::{Connection, Transaction};
+use tokio::sync::{Semaphore, oneshot};
 
+use self::piece::Work;
+pub use self::writer::Commit;
+use self::writer::{Job, Writer, may_heal};
 use super::super::{Durability, StoreError};
 use super::connection::{self, Opened};
 use super::fail::{Fail, told};
 
-/// How long the writer rests before it empties the write-ahead log.
-const IDLE: Duration = Duration::from_secs(2);
-
-/// How many reading connections are kept open.
-const READERS: usize = 4;
-
-type Job = Box<dyn FnOnce(&mut Writer) + Send>;
+/// How many reads run at once, each on a connection of its own that is kept open. More would wait for the processor anyway.
+const READERS: usize = 8;
 
 /// What the handle of a store shares with its thread.
 pub struct Worker {
@@ -28,7 +27,7 @@ pub struct Worker {
     jobs: Mutex<Option<Thread>>,
 }
 
-struct Shared {
+pub struct Shared {
     path: PathBuf,
     durability: Durability,
     /// Whether it is nobody's to know that the file was made: it is gone again soon.
@@ -37,17 +36,15 @@ struct Shared {
     opened: AtomicBool,
     /// Reading connections that rest.
     readers: Mutex<Vec<Opened>>,
+    /// How many more reads may run at once.
+    reading: Semaphore,
+    /// Who wants to know of commits.
+    watch: OnceLock<Box<dyn Fn(Commit) + Send + Sync>>,
 }
 
 struct Thread {
     jobs: mpsc::Sender<Job>,
     handle: std::thread::JoinHandle<()>,
-}
-
-/// The state of the writing thread.
-struct Writer {
-    shared: Arc<Shared>,
-    opened: Option<Opened>,
 }
 
 impl Worker {
@@ -59,6 +56,8 @@ impl Worker {
             created: AtomicBool::new(false),
             opened: AtomicBool::new(false),
             readers: Mutex::new(Vec::new()),
+            reading: Semaphore::new(READERS),
+            watch: OnceLock::new(),
         };
         Self {
             shared: Arc::new(shared),
@@ -78,31 +77,22 @@ impl Worker {
         self.shared.opened.load(Ordering::Relaxed)
     }
 
-    /// Runs `work` in one durable transaction: all of it or nothing. Calls are run in the order in which they come.
+    /// Runs `work` in one durable transaction: all of it or nothing. Calls are run in the order in which they come; those
+    /// that wait together share one transaction, and `work` is run once more should that one fail for another's sake.
     pub async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Transaction) -> Result<T, Fail> + Send + 'static,
+        F: FnMut(&Transaction) -> Result<T, Fail> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |writer| {
-            let path = writer.shared.path.clone();
-            // A panic in one call is that call's error; dropping the transaction has rolled it back.
-            let result = catch_unwind(AssertUnwindSafe(|| writer.transact(work))).unwrap_or_else(|_| {
-                Err(StoreError::Internal(
-                    "a write ended in a panic; nothing was kept".to_owned(),
-                ))
-            });
-            if result.as_ref().is_err_and(may_heal) {
-                writer.opened = None;
-                writer.shared.rested().clear();
-            }
-            tracing::trace!(path = %path.display(), ok = result.is_ok(), "wrote");
-            // The caller may have gone; what was committed stays.
-            let _ = reply.send(result);
-        });
+        let job = Job::Write(Box::new(Work::new(work, reply)));
         self.sender()?.send(job).map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())?
+    }
+
+    /// Calls `watch` after each commit.
+    pub fn watch(&self, watch: impl Fn(Commit) + Send + Sync + 'static) {
+        let _ = self.shared.watch.set(Box::new(watch));
     }
 
     /// Runs `work` in its turn on the writing connection, outside a transaction: for what SQLite does by itself.
@@ -114,14 +104,14 @@ impl Worker {
         // A transaction that does nothing opens the file and makes sure that it may be written.
         self.write(|_| Ok(())).await?;
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |writer| {
+        let job = Job::Alone(Box::new(move |writer| {
             let path = writer.shared.path.clone();
             let result = match &writer.opened {
                 Some(opened) => work(&opened.conn).map_err(|fail| fail.told(&path)),
                 None => Err(StoreError::Replaced { path }),
             };
             let _ = reply.send(result);
-        });
+        }));
         self.sender()?.send(job).map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())?
     }
@@ -133,6 +123,7 @@ impl Worker {
         F: FnOnce(&Connection) -> Result<T, Fail> + Send + 'static,
     {
         let worker = Arc::clone(self);
+        let _turn = self.shared.reading.acquire().await.map_err(|_| stopped())?;
         tokio::task::spawn_blocking(move || worker.reading(work))
             .await
             .unwrap_or_else(|_| Err(StoreError::Internal("a read ended in a panic".to_owned())))
@@ -222,89 +213,6 @@ impl Shared {
     }
 }
 
-/// Whether a failure lies in how the file was opened: what is open is closed then, since SQLite keeps what it found (a
-/// shared memory that could only be read) for as long as any connection of this process lives.
-fn may_heal(error: &StoreError) -> bool {
-    matches!(
-        error,
-        StoreError::Corrupt { .. } | StoreError::Io { .. } | StoreError::Replaced { .. } | StoreError::ReadOnly { .. }
-    )
-}
-
 fn stopped() -> StoreError {
     StoreError::Internal("the store was closed while it was asked to write".to_owned())
-}
-
-impl Writer {
-    fn run(mut self, jobs: &mpsc::Receiver<Job>) {
-        let mut rested = true;
-        loop {
-            // Once the log was emptied there is nothing to wake up for.
-            let next = if rested {
-                jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                jobs.recv_timeout(IDLE)
-            };
-            match next {
-                Ok(job) => {
-                    job(&mut self);
-                    rested = false;
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    self.empty_log();
-                    rested = true;
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-        }
-    }
-
-    fn transact<T>(&mut self, work: impl FnOnce(&Transaction) -> Result<T, Fail>) -> Result<T, StoreError> {
-        let shared = Arc::clone(&self.shared);
-        let path = &shared.path;
-        if self.opened.as_ref().is_some_and(|opened| !opened.still_there(path)) {
-            self.opened = None;
-            return Err(StoreError::Replaced { path: path.clone() });
-        }
-        let opened = match &mut self.opened {
-            Some(opened) => opened,
-            None => {
-                // A connection that could only read keeps the whole process from writing, as they share what they know
-                // of the log; so none of them outlives an opening.
-                shared.rested().clear();
-                let opened = connection::writer(path, shared.durability)?;
-                if opened.created {
-                    if !shared.aside {
-                        tracing::warn!(path = %path.display(), "created a new database");
-                    }
-                    shared.created.store(true, Ordering::Relaxed);
-                }
-                shared.opened.store(true, Ordering::Relaxed);
-                self.opened.insert(opened)
-            }
-        };
-        let tx = opened
-            .conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| told(&error, path))?;
-        connection::recheck(&tx, path)?;
-        let value = work(&tx).map_err(|fail| fail.told(path))?;
-        tx.commit().map_err(|error| told(&error, path))?;
-        // The file may have gone between the look and the commit: then nobody will find what was written.
-        if opened.still_there(path) {
-            Ok(value)
-        } else {
-            Err(StoreError::Replaced { path: path.clone() })
-        }
-    }
-
-    /// Moves what the log holds into the file and cuts it, unless somebody reads or writes just now.
-    fn empty_log(&self) {
-        if let Some(opened) = &self.opened {
-            let conn = &opened.conn;
-            let _ = conn.busy_timeout(Duration::ZERO);
-            let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            let _ = conn.busy_timeout(connection::BUSY);
-        }
-    }
 }

@@ -15,7 +15,7 @@ use crate::domain::handoff::{EndedAs, HandoffId, NewHandoff, Origin, Packet, Pac
 use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::name::nearest;
 use crate::domain::record::{Version, distinct_refs};
-use crate::domain::{Actor, Address, Agent, Invalid, JsonText, Owner, Ref, Refusal, Session, Span, limits};
+use crate::domain::{Actor, Address, Agent, Invalid, JsonText, Owner, Reach, Ref, Refusal, Session, Span, limits};
 
 /// How long an identical packet is answered instead of a second one.
 const SAME: Span = Span::from_minutes(10);
@@ -29,6 +29,13 @@ pub fn hand_off(
     touched: &[(Address, u64)],
     ttl: Span,
 ) -> Result<HandedOff, Fail> {
+    if actor.reach == Reach::Owned && (new.shared || actor.owner.is_none()) {
+        return Err(Refusal::not_allowed(
+            "this server keeps every packet for its owner alone, so that a shared one would be nobody's",
+            "write it without `shared`, with a token that has an owner",
+        )
+        .into());
+    }
     let texts = JsonText::of(&new.texts);
     let owner = actor.owner.clone().filter(|_| !new.shared);
     let before = project(conn, &actor.home)?;
@@ -137,7 +144,7 @@ pub fn hand_off(
 /// The writer reads its own packet back, whoever it belongs to.
 fn rooted(actor: &Actor) -> Actor {
     Actor {
-        root: true,
+        reach: Reach::Root,
         ..actor.clone()
     }
 }

@@ -11,7 +11,7 @@ pub fn listed(seen: &Seen, home: &Home) -> Packet {
     let packet = &seen.packet;
     let text = |name: Option<&crate::domain::handoff::HandoffId>| name.map(ToString::to_string);
     let (letter_purged, letter_corrupt) = match &seen.letter {
-        Letter::Whole(_) => (None, false),
+        Letter::Whole(_) | Letter::Redacted => (None, false),
         Letter::Purged(why) => (Some(purged(why)), false),
         Letter::Corrupt => (None, true),
     };
@@ -31,6 +31,7 @@ pub fn listed(seen: &Seen, home: &Home) -> Packet {
         files_touched: None,
         purged: letter_purged,
         corrupt: flag(letter_corrupt),
+        redacted: flag(seen.letter == Letter::Redacted),
         workspace: home.workspace.to_string(),
         project: home.project.to_string(),
         from_agent: packet.from_agent.to_string(),
@@ -89,6 +90,7 @@ pub fn reference(resolved: &Resolved, with_value: bool) -> Ref {
         Stored::Beginning { bytes, .. } => (None, Some(*bytes), None),
         Stored::Purged(_) => (None, None, Some("purged")),
         Stored::Corrupt => (None, None, Some("corrupt")),
+        Stored::Redacted => (None, None, None),
     };
     let (standing, current) = match &resolved.standing {
         Standing::Current => ("current", None),

@@ -56,6 +56,15 @@ pub fn entry(told: &Told) -> Entry {
             redacted: Some(true),
             ..blank(*seq, at, hash)
         },
+        Told::Outlined(entry) => Entry {
+            agent: Some(entry.agent.clone()),
+            session: entry.session.clone(),
+            kind: Some(entry.kind.clone()),
+            subject: Some(entry.subject.clone()),
+            digest: Some(entry.digest.clone()),
+            redacted: Some(true),
+            ..blank(entry.seq, &entry.at, &entry.hash)
+        },
         Told::Whole(entry, note) => Entry {
             agent: Some(entry.agent.clone()),
             session: entry.session.clone(),

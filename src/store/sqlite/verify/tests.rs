@@ -18,7 +18,7 @@ use crate::domain::handoff::{HandoffId, NewHandoff, Texts};
 use crate::domain::outcome::{NewOutcome, Report};
 use crate::domain::record::NewVersion;
 use crate::domain::{
-    Actor, Address, Agent, Home, JsonText, Key, OutcomeRef, Project, Ref, Scope, Session, Span, Time, Workspace,
+    Actor, Address, Agent, Home, JsonText, Key, OutcomeRef, Project, Reach, Ref, Scope, Session, Span, Time, Workspace,
 };
 use crate::store::sqlite::connection;
 use crate::store::{Durability, Store};
@@ -37,7 +37,7 @@ fn actor(project: &str, agent: &str, session: Option<&str>, minutes: i64) -> Act
         agent: Agent::new(agent).unwrap(),
         session: session.map(|name| Session::new(name).unwrap()),
         owner: None,
-        root: false,
+        reach: Reach::Shared,
         cwd: None,
         now: Time::from_millis(1_800_000_000_123 + minutes * 60_000),
         lease: Span::from_minutes(60),

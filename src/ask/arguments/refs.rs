@@ -3,8 +3,8 @@
 use super::names::quoted;
 use super::shape::{Shape, is_object, list};
 use super::{Arguments, TOLD, members, text};
+use crate::ask::surrogates::has_lone_surrogate;
 use crate::domain::Invalid;
-use crate::mcp::lines::has_lone_surrogate;
 
 /// A reference to a record's version as a caller wrote it: not yet checked, and without a version the current one.
 #[derive(Debug, Clone, PartialEq, Eq)]

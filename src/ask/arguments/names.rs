@@ -40,7 +40,7 @@ pub(super) fn plain(name: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use crate::mcp::arguments::tests::arguments;
+    use crate::ask::arguments::tests::arguments;
 
     #[test]
     fn a13_unknown_arguments_are_warned_about() {

@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 use self::names::{nearest, plain, quoted};
 use self::shape::{Shape, is_object, list};
 use self::whole::{Whole, whole};
+use crate::ask::surrogates::has_lone_surrogate;
 use crate::domain::Invalid;
 use crate::domain::invalid::shown;
-use crate::mcp::lines::has_lone_surrogate;
 
 pub use self::refs::RefArgument;
 
@@ -62,6 +62,30 @@ impl Arguments {
             }
             other => Err(Invalid::new("arguments", other.phrase(raw.get()), expected)),
         }
+    }
+
+    /// The arguments that stand in an address: each a text; a name that is repeated is a list.
+    ///
+    /// # Errors
+    ///
+    /// When a pair cannot be told as JSON, which no text can be.
+    pub fn of_query(pairs: Vec<(String, String)>) -> Result<Self, Invalid> {
+        let mut lists: Vec<(String, Vec<String>)> = Vec::new();
+        for (name, value) in pairs {
+            match lists.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, values)) => values.push(value),
+                None => lists.push((name, vec![value])),
+            }
+        }
+        let members = lists.into_iter().map(|(name, values)| {
+            let raw = match values.as_slice() {
+                [one] => serde_json::value::to_raw_value(one),
+                many => serde_json::value::to_raw_value(many),
+            };
+            let raw = raw.map_err(|_| Invalid::new(plain(&name), "no text", "a text"))?;
+            Ok((name, raw))
+        });
+        members.collect::<Result<_, _>>().map(Self::of)
     }
 
     fn of(members: Vec<(String, Box<RawValue>)>) -> Self {

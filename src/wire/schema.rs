@@ -10,7 +10,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use rmcp::model::JsonObject;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -20,7 +19,7 @@ use serde_json::{Map, Value, json};
 /// # Panics
 ///
 /// When `T` is no struct with named fields.
-pub fn portable<T: JsonSchema>() -> Arc<JsonObject> {
+pub fn portable<T: JsonSchema>() -> Arc<Map<String, Value>> {
     root::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
@@ -29,7 +28,7 @@ pub fn portable<T: JsonSchema>() -> Arc<JsonObject> {
 /// # Panics
 ///
 /// When `T` is no struct with named fields.
-pub fn portable_input<T: JsonSchema>() -> Arc<JsonObject> {
+pub fn portable_input<T: JsonSchema>() -> Arc<Map<String, Value>> {
     root::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
@@ -43,7 +42,7 @@ pub fn any_json(_: &mut SchemaGenerator) -> Schema {
     Schema::default()
 }
 
-fn root<T: JsonSchema>(mut settings: SchemaSettings) -> Arc<JsonObject> {
+fn root<T: JsonSchema>(mut settings: SchemaSettings) -> Arc<Map<String, Value>> {
     settings.inline_subschemas = true;
     settings.meta_schema = None;
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();

@@ -1,0 +1,118 @@
+//! The ledger: its entries as a page or a stream, its checkpoint, and the proof of the file.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::asked::Asked;
+use super::failure::Failure;
+use super::route::{Route, answer, question};
+use super::{Shared, live};
+use crate::ask::ledger::{self, Part};
+use crate::domain::{Invalid, Reach};
+use crate::wire::{self, make};
+
+/// The routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route {
+            method: "get",
+            path: "/workspaces/{workspace}/projects/{project}/ledger",
+            tag: "ledger",
+            id: "ledger",
+            summary: "What happened, oldest first",
+            about: "With `Accept: text/event-stream` a stream: an event `entry` for each entry, its position as the event's id. A \
+                    reader that comes back with Last-Event-ID misses nothing. What is not the caller's to know keeps its place, \
+                    time and hash.",
+            query: Some(question::<ledger::Input>),
+            body: None,
+            answers: vec![(200, "A page of entries, or the stream.", answer::<wire::Ledger>)],
+            refusals: &[],
+            streams: true,
+            handler: get(entries),
+        },
+        Route {
+            method: "get",
+            path: "/workspaces/{workspace}/projects/{project}/checkpoint",
+            tag: "ledger",
+            id: "checkpoint",
+            summary: "One string that pins the project's whole ledger",
+            about: "",
+            query: None,
+            body: None,
+            answers: vec![(200, "The checkpoint.", answer::<wire::Pinned>)],
+            refusals: &[404],
+            streams: false,
+            handler: get(checkpoint),
+        },
+        Route {
+            method: "get",
+            path: "/workspaces/{workspace}/projects/{project}/verify",
+            tag: "ledger",
+            id: "verify",
+            summary: "Prove every hash, chain, row and index of the file",
+            about: "Covers the whole file. One proof runs at a time. To who is not root, a fault tells its kind and no more.",
+            query: Some(question::<ledger::ProofInput>),
+            body: None,
+            answers: vec![(
+                200,
+                "The result: `ok` and the first fault of each kind.",
+                answer::<wire::Verified>,
+            )],
+            refusals: &[],
+            streams: false,
+            handler: get(verify),
+        },
+    ]
+}
+
+async fn entries(State(served): State<Shared>, mut asked: Asked) -> Result<Response, Failure> {
+    let (part, warnings) = ledger::read(asked.query()?).map_err(Failure::of_address)?;
+    let accepts = asked
+        .headers
+        .get(header::ACCEPT)
+        .and_then(|accepts| accepts.to_str().ok());
+    if accepts.is_some_and(|accepts| accepts.contains("text/event-stream")) {
+        return stream(served, asked, part).await;
+    }
+    let Part { since, limit } = part;
+    let last = served.app.last_entry(&asked.caller).await?;
+    let entries = served.app.entries(&asked.caller, since.unwrap_or(0), limit).await?;
+    Ok(Json(make::ledger(&entries, last, warnings)).into_response())
+}
+
+async fn stream(served: Shared, asked: Asked, part: Part) -> Result<Response, Failure> {
+    let from = match asked.headers.get("last-event-id") {
+        None => part.since,
+        Some(id) => Some(id.to_str().ok().and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
+            Failure::of_address(Invalid::new(
+                "Last-Event-ID",
+                "no position",
+                "the id of an event of this stream",
+            ))
+        })?),
+    };
+    let from = match from {
+        Some(seq) => seq,
+        None => served.app.last_entry(&asked.caller).await?,
+    };
+    Ok(live::follow(served, asked, from).into_response())
+}
+
+async fn checkpoint(State(served): State<Shared>, asked: Asked) -> Result<Json<wire::Pinned>, Failure> {
+    let checkpoint = served.app.checkpoint(&asked.caller).await?;
+    Ok(Json(make::pinned(&checkpoint)))
+}
+
+async fn verify(State(served): State<Shared>, mut asked: Asked) -> Result<Json<wire::Verified>, Failure> {
+    let checkpoints = ledger::proof(asked.query()?).map_err(Failure::of_address)?;
+    let _turn = served.proving.lock().await;
+    let report = served.app.verify_leniently(checkpoints).await?;
+    let mut verified = make::verified(&report);
+    if !matches!(asked.caller.reach, Reach::Root | Reach::Local) {
+        make::veiled(&mut verified);
+    }
+    Ok(Json(verified))
+}

@@ -1,0 +1,87 @@
+//! The listener: connections are taken, served, and brought to an end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tower::ServiceExt as _;
+
+/// How many connections are served at once; further ones wait to be taken.
+const CONNECTIONS: usize = 1_024;
+
+/// How long a client may take to send the headers of a request.
+const HEADERS: Duration = Duration::from_secs(10);
+
+/// Listens at `address`.
+///
+/// # Errors
+/// When the address is taken, or is none of this machine's.
+pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    // The standard way sets SO_REUSEADDR, so that a server that was killed can be started again at once, and marks the
+    // socket as one that no child inherits.
+    TcpListener::bind(address).await
+}
+
+/// Serves `router` until `shutdown` resolves, then finishes what is under way, for `grace` at most.
+pub async fn run(
+    listener: TcpListener,
+    router: Router,
+    shutdown: impl Future<Output = ()>,
+    end: watch::Sender<bool>,
+    grace: Duration,
+) -> io::Result<()> {
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    tokio::pin!(shutdown);
+    loop {
+        let taken = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            taken = taken => taken,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // One connection that broke, or too many files for a moment: the next one may go well.
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let _ = stream.set_nodelay(true);
+        let router = router.clone();
+        let service = service_fn(move |request: Request<Incoming>| router.clone().oneshot(request.map(Body::new)));
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS)
+            .serve_connection(TokioIo::new(stream), service);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            let _place = place;
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
+    drop(listener);
+    // Streams end by themselves when they are told.
+    end.send_replace(true);
+    if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+        tracing::warn!("leaving although requests are under way");
+    }
+    Ok(())
+}
