@@ -1,5 +1,6 @@
 //! The use cases, one verb each: who calls, when, on which store, and what this process remembers of a session.
 
+pub mod agents;
 pub mod doctor;
 pub mod error;
 pub mod files;
@@ -98,6 +99,11 @@ impl App {
             sessions: Arc::default(),
             commits,
         }
+    }
+
+    /// The instant.
+    pub fn time(&self) -> Time {
+        now()
     }
 
     /// The settings.

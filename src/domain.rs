@@ -10,6 +10,7 @@ pub mod handoff;
 pub mod invalid;
 pub mod json;
 pub mod ledger;
+pub mod legible;
 pub mod limits;
 pub mod name;
 pub mod outcome;

@@ -13,6 +13,7 @@ mod live;
 mod metrics;
 pub mod openapi;
 mod outcomes;
+mod page;
 mod rate;
 mod records;
 pub mod route;
@@ -31,6 +32,7 @@ use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use self::metrics::Metrics;
+use self::page::door::Browsers;
 use self::rate::Rates;
 use self::route::Route;
 use crate::app::App;
@@ -62,6 +64,9 @@ pub struct Served {
     setup: Setup,
     metrics: Metrics,
     rates: Rates,
+    browsers: Browsers,
+    /// The proof that was asked for on the page.
+    on_page: page::Proving,
     /// One proof of the file at a time.
     proving: tokio::sync::Mutex<()>,
     /// Turns true when the server is to end.
@@ -106,6 +111,8 @@ pub async fn serve(
         setup,
         metrics,
         rates,
+        browsers: Browsers::new()?,
+        on_page: page::Proving::default(),
         proving: tokio::sync::Mutex::new(()),
         ending,
     });
@@ -116,6 +123,7 @@ pub async fn serve(
     let router = router
         .route("/openapi.json", get(openapi::document))
         .route("/metrics", get(health::metrics))
+        .merge(page::routes())
         .with_state(Arc::clone(&served))
         .merge(beside)
         .fallback(failure::no_route)

@@ -1,8 +1,9 @@
 //! Reporting what came of it.
 
 use super::{App, AppError, Caller};
+use crate::domain::Address;
 use crate::domain::handoff::seen::Recorded;
-use crate::domain::outcome::NewOutcome;
+use crate::domain::outcome::{NewOutcome, Reported};
 
 impl App {
     /// Records a report: moves opinions, and ends or returns the packet.
@@ -27,5 +28,14 @@ impl App {
             ));
         }
         Ok((recorded, warnings))
+    }
+
+    /// The reports on any version of a record, oldest first; the newest 500 when there are more.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn reported(&self, caller: &Caller, at: &Address) -> Result<Vec<Reported>, AppError> {
+        let reported = self.store.reported(self.actor(caller), at.clone(), 500).await?;
+        Ok(caller.reads(reported))
     }
 }

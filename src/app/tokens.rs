@@ -52,6 +52,14 @@ impl App {
         Ok(self.store.admit(shown, now()).await?)
     }
 
+    /// The token of this id, if it is good now.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn good_token(&self, id: TokenId) -> Result<Option<Token>, AppError> {
+        Ok(self.store.token(id).await?.filter(|token| token.is_good(now())))
+    }
+
     /// The caller that a visitor is, in the configured project. `client` is what its client calls itself.
     pub fn caller_of(&self, visitor: &Visitor, client: Option<&str>, session: Option<Session>) -> Caller {
         let named = client.and_then(|name| Agent::new(name).ok());

@@ -1,16 +1,14 @@
 //! `remember`, `recall`, `history` and `diff`.
 
 use clap::Args;
-use similar::TextDiff;
 
 use super::Face;
 use super::output::{CliError, Done, Ran, text_of, warn};
-use super::print::{
-    FAINT, FAULT, GOOD, HEADING, WARNING, address, indented, is_hidden, name, quoted, styled, value, visible,
-};
+use super::print::{FAINT, FAULT, GOOD, HEADING, WARNING, address, name, quoted, styled, value, visible};
 use super::words::{count, given};
 use crate::app::memory::Room;
-use crate::domain::record::{NewVersion, Stored, Tags, Version, version_number};
+use crate::domain::legible::difference;
+use crate::domain::record::{NewVersion, Tags, Version, version_number};
 use crate::domain::sought::{Filters, SearchCursor, Wanted, after, page_size};
 use crate::domain::{Address, Confidence, Invalid, JsonText, Key, Refusal, Scope, Tag};
 use crate::wire::{self, make};
@@ -304,11 +302,7 @@ pub async fn diff(face: &mut Face, args: Diff) -> Ran {
         ));
     }
     let old = version(face, &at, Some(before)).await?;
-    let (a, b) = comparable(&old.value, &new.value);
-    let text = TextDiff::from_lines(&a, &b)
-        .unified_diff()
-        .header(&format!("version {}", old.version), &format!("version {}", new.version))
-        .to_string();
+    let text = difference(&old, &new);
     if face.out.is_json() {
         let answer = make::compared(&at, &old, &new, text);
         face.out.document(&answer)?;
@@ -339,34 +333,4 @@ async fn version(face: &Face, at: &Address, number: Option<u64>) -> Result<Versi
         };
         CliError::App(Refusal::not_found(what, "history shows which versions there are").into())
     })
-}
-
-/// Two values as lines to compare, so that values which differ have lines that do: two texts as they read, anything else as
-/// indented JSON. Where a text holds what is hidden, that is shown and the backslash is doubled.
-fn comparable(old: &Stored, new: &Stored) -> (String, String) {
-    let text = |value: &Stored| match value {
-        Stored::Whole(json) => serde_json::from_str::<String>(json.as_str()).ok(),
-        _ => None,
-    };
-    let lines = |value: &Stored| match value {
-        Stored::Whole(json) => indented(json.as_str()) + "\n",
-        Stored::Purged(why) => format!("(purged: {})\n", why.why),
-        Stored::Redacted => "(redacted)\n".to_owned(),
-        Stored::Beginning { .. } | Stored::Corrupt => "(damaged)\n".to_owned(),
-    };
-    let (Some(a), Some(b)) = (text(old), text(new)) else {
-        return (lines(old), lines(new));
-    };
-    let hidden = [&a, &b]
-        .iter()
-        .any(|text| text.chars().any(|c| c != '\n' && is_hidden(c)));
-    let shown = |text: &str| {
-        let text = if hidden {
-            text.replace('\\', "\\\\")
-        } else {
-            text.to_owned()
-        };
-        text.split('\n').map(visible).collect::<Vec<_>>().join("\n") + "\n"
-    };
-    (shown(&a), shown(&b))
 }

@@ -4,28 +4,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table};
 
-/// Whether a character turns a terminal, turns the direction of text, or is not seen at all.
-pub fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}'
-        )
-}
-
-/// Stored text on one line: what is hidden is shown, not obeyed.
-pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
+pub use crate::domain::legible::{indented, is_hidden, value, visible};
 
 /// Stored text over as many lines as it has, each behind a bar: no line of it can pass for one of ours.
 pub fn quoted(text: &str, indent: &str) -> Vec<String> {
@@ -99,18 +78,6 @@ fn uncoloured(line: &str) -> String {
             keep
         })
         .collect()
-}
-
-/// A stored value for people: a text as it reads, anything else as indented JSON.
-pub fn value(json: &str) -> String {
-    serde_json::from_str::<String>(json).unwrap_or_else(|_| indented(json))
-}
-
-/// JSON over several lines.
-pub fn indented(json: &str) -> String {
-    let parsed = serde_json::from_str::<serde_json::Value>(json);
-    let pretty = parsed.ok().and_then(|value| serde_json::to_string_pretty(&value).ok());
-    pretty.unwrap_or_else(|| json.to_owned())
 }
 
 /// The style of headings.

@@ -182,6 +182,27 @@ pub struct OutcomeDetail<'a> {
     pub note_hash: Option<&'a str>,
 }
 
+/// A report on a version of a record, as it is read back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reported {
+    /// The version.
+    pub version: u64,
+    /// success or failure.
+    pub outcome: String,
+    /// The run, ticket or commit.
+    pub outcome_ref: String,
+    /// Who reported.
+    pub author: String,
+    /// When, RFC 3339 in UTC with milliseconds.
+    pub at: String,
+    /// The version's confidence before.
+    pub before: f64,
+    /// The version's confidence after.
+    pub after: f64,
+    /// The packet that it was about.
+    pub packet: Option<String>,
+}
+
 /// A version whose opinion was moved by a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moved {

@@ -3,6 +3,7 @@
 use super::handoff::life::Unfinished;
 use super::handoff::seen::{Handed, Letter, Listed, Peeked, Resolved, Seen};
 use super::ledger::Told;
+use super::outcome::Reported;
 use super::record::{Stored, Version};
 use super::sought::Page;
 
@@ -35,6 +36,13 @@ impl Redact for Version {
         self.value = Stored::Redacted;
         self.tags.clear();
         self.meta = None;
+    }
+}
+
+impl Redact for Reported {
+    /// The run that it is about.
+    fn redact(&mut self) {
+        WORD.clone_into(&mut self.outcome_ref);
     }
 }
 

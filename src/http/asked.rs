@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Shared;
 use super::failure::Failure;
+use super::page::door::Proof;
 use crate::app::Caller;
 use crate::app::tokens::Visitor;
 use crate::ask::{Arguments, acting, surrogates};
@@ -21,6 +22,8 @@ pub struct Asked {
     pub caller: Caller,
     /// The token that was shown.
     pub visitor: Visitor,
+    /// What a form of the page has to carry, for a browser that may change something.
+    pub proof: Option<Proof>,
     /// The packet of the address, where there is one.
     packet: Option<String>,
     query: Vec<(String, String)>,
@@ -81,6 +84,7 @@ impl FromRequestParts<Shared> for Asked {
             packet: find("id").map(str::to_owned),
             query: pairs(parts.uri.query().unwrap_or_default())?,
             headers: parts.headers.clone(),
+            proof: parts.extensions.get::<Proof>().cloned(),
             visitor,
         })
     }

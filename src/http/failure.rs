@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use axum::Json;
-use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header};
 use axum::response::IntoResponse;
 
 use crate::app::AppError;
@@ -41,6 +41,26 @@ impl Failure {
         Self {
             retry_after: Some(seconds),
             ..self
+        }
+    }
+
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What it says.
+    pub fn problem(&self) -> &Problem {
+        &self.failed.error
+    }
+
+    /// Adds the headers that go with it.
+    pub fn mark(&self, headers: &mut HeaderMap) {
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
     }
 
@@ -88,14 +108,8 @@ impl From<Refusal> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> axum::response::Response {
-        let mut response = (self.status, Json(self.failed)).into_response();
-        let headers = response.headers_mut();
-        if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
+        let mut response = (self.status, Json(&self.failed)).into_response();
+        self.mark(response.headers_mut());
         response
     }
 }

@@ -8,8 +8,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::failure::Failure;
-use super::{Served, Shared};
+use super::page::door::Proof;
+use super::{Served, Shared, page};
 use crate::app::tokens::{Admission, Visitor};
+use crate::domain::token::Token;
 
 /// How long a request may take, streams apart.
 const TIME: Duration = Duration::from_secs(30);
@@ -27,11 +29,14 @@ pub async fn pass(State(served): State<Shared>, mut request: Request, next: Next
         return with_leave(StatusCode::NO_CONTENT.into_response(), origin);
     }
     if !is_open(request.uri().path()) {
-        match admitted(&served, request.headers()).await {
-            Ok(visitor) => {
+        match admitted(&served, request.headers(), page::is_at(request.uri().path())).await {
+            Ok((visitor, proof)) => {
                 request.extensions_mut().insert(visitor);
+                if let Some(proof) = proof {
+                    request.extensions_mut().insert(proof);
+                }
             }
-            Err(failure) => return leave(failure.into_response(), foreign.as_ref()),
+            Err(failure) => return leave(page::unknown(&request, failure), foreign.as_ref()),
         }
     }
     // Streams go on for as long as their reader stays, and proofs for as long as the store is large.
@@ -55,9 +60,9 @@ pub async fn pass(State(served): State<Shared>, mut request: Request, next: Next
     leave(response, foreign.as_ref())
 }
 
-/// Whether an address is open to everyone: what a process manager asks.
+/// Whether an address is open to everyone: what a process manager asks, and where a browser shows its token.
 fn is_open(path: &str) -> bool {
-    path == "/health" || path.starts_with("/health/")
+    path == "/health" || path.starts_with("/health/") || path == page::SIGN_IN
 }
 
 /// Refuses a request that a name server or a page of somebody else's has sent here; gives its origin.
@@ -106,7 +111,7 @@ fn without_port(host: &str) -> &str {
 }
 
 /// Whether a page of this very server sent the request.
-fn is_same_origin(request: &Request) -> bool {
+pub fn is_same_origin(request: &Request) -> bool {
     let origin = request
         .headers()
         .get(header::ORIGIN)
@@ -122,7 +127,15 @@ fn is_same_origin(request: &Request) -> bool {
 }
 
 /// Who a request comes from.
-async fn admitted(served: &Served, headers: &HeaderMap) -> Result<Visitor, Failure> {
+async fn admitted(served: &Served, headers: &HeaderMap, of_page: bool) -> Result<(Visitor, Option<Proof>), Failure> {
+    if of_page
+        && !headers.contains_key(header::AUTHORIZATION)
+        && let Some((id, proof)) = served.browsers.known(headers)
+    {
+        let token = served.app.good_token(id).await?;
+        let token = token.ok_or_else(|| refused("the token that this browser signed in with is not good any more"))?;
+        return Ok((welcome(served, Some(token))?, Some(proof)));
+    }
     let shown = match headers.get(header::AUTHORIZATION) {
         None => None,
         Some(value) => {
@@ -137,6 +150,12 @@ async fn admitted(served: &Served, headers: &HeaderMap) -> Result<Visitor, Failu
         }
         Admission::Refused => return Err(refused("the token is none of this store's, or not good any more")),
     };
+    let proof = token.is_none().then(|| served.browsers.open());
+    Ok((welcome(served, token)?, proof))
+}
+
+/// Counts a request of somebody who may come in.
+fn welcome(served: &Served, token: Option<Token>) -> Result<Visitor, Failure> {
     let visitor = Visitor {
         token,
         strict: served.setup.strict,
@@ -159,15 +178,21 @@ async fn admitted(served: &Served, headers: &HeaderMap) -> Result<Visitor, Failu
 }
 
 /// Whether a visitor may still come in: a stream asks again while it goes on.
-pub async fn still_welcome(served: &Served, visitor: &Visitor, headers: &HeaderMap) -> bool {
-    let shown = headers.get(header::AUTHORIZATION).and_then(bearer);
-    match (served.app.admit(shown).await, &visitor.token) {
-        (Ok(Admission::Known(now)), Some(before)) => now.id == before.id,
-        (Ok(Admission::Open), None) => served.setup.local,
-        // A store that cannot be read just now tells nothing about the token.
-        (Err(_), _) => true,
-        _ => false,
-    }
+pub async fn still_welcome(served: &Served, visitor: &Visitor) -> bool {
+    let gone = match &visitor.token {
+        Some(token) => served
+            .app
+            .good_token(token.id.clone())
+            .await
+            .map(|token| token.is_none()),
+        None => served
+            .app
+            .admit(None)
+            .await
+            .map(|admission| admission != Admission::Open),
+    };
+    // A store that cannot be read just now tells nothing about a token.
+    !gone.unwrap_or(false)
 }
 
 fn bearer(value: &HeaderValue) -> Option<String> {

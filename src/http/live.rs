@@ -36,7 +36,7 @@ async fn run(served: &Shared, asked: &Asked, mut from: u64, events: &mpsc::Sende
     loop {
         // Marked as seen before the look, so that what is committed during it is looked at again.
         commits.borrow_and_update();
-        if !gate::still_welcome(served, &asked.visitor, &asked.headers).await {
+        if !gate::still_welcome(served, &asked.visitor).await {
             return;
         }
         match served.app.entries(&asked.caller, from, CHUNK).await {

@@ -44,7 +44,7 @@ use crate::domain::handoff::listing::{Ended, Listing};
 use crate::domain::handoff::seen::{HandedOff, Listed, Peeked, Recorded, Resumed, Seen};
 use crate::domain::handoff::{HandoffId, NewHandoff};
 use crate::domain::ledger::Told;
-use crate::domain::outcome::NewOutcome;
+use crate::domain::outcome::{NewOutcome, Reported};
 use crate::domain::record::{NewVersion, Version};
 use crate::domain::sought::{Page, Sought};
 use crate::domain::{Actor, Address, Session, Span};
@@ -249,6 +249,16 @@ impl Store {
             .await?;
         self.worker
             .write(move |tx| outcomes::record(tx, &actor, &new, ttl, force))
+            .await
+    }
+
+    /// The reports on any version of a record, oldest first; the newest that fit when there are very many.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn reported(&self, actor: Actor, at: Address, limit: usize) -> Result<Vec<Reported>, StoreError> {
+        self.worker
+            .read(move |conn| outcomes::of_record(conn, &actor, &at, limit))
             .await
     }
 

@@ -14,9 +14,9 @@ use crate::domain::handoff::life::{Ending, Reporter, ending, must_be};
 use crate::domain::handoff::seen::{Recorded, Touched};
 use crate::domain::handoff::{EndedAs, HandoffId, Packet, State};
 use crate::domain::ledger::{Kind, NewEntry};
-use crate::domain::outcome::{Moved, NewOutcome, OutcomeDetail, Report};
+use crate::domain::outcome::{Moved, NewOutcome, OutcomeDetail, Report, Reported};
 use crate::domain::record::Version;
-use crate::domain::{Actor, Opinion, OutcomeRef, Refusal, Session, Span};
+use crate::domain::{Actor, Address, Opinion, OutcomeRef, Refusal, Session, Span};
 
 /// Records a report: every part of it, or nothing.
 pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, force: bool) -> Result<Recorded, Fail> {
@@ -276,4 +276,49 @@ pub fn known(conn: &Connection, actor: &Actor, new: &NewOutcome) -> Result<(), F
         Some(_) => Ok(()),
         None => Err(nothing_here(new).into()),
     }
+}
+
+/// The reports on any version of a record that the caller may see, oldest first; the newest that fit when there are very many.
+pub fn of_record(conn: &Connection, actor: &Actor, at: &Address, limit: usize) -> Result<Vec<Reported>, Fail> {
+    let Some(row) = project(conn, &actor.home)? else {
+        return Ok(Vec::new());
+    };
+    let (all, owner) = packets::sight(actor);
+    // The packet that a report named may be another owner's.
+    let sql = format!(
+        "SELECT v.version, o.outcome, o.outcome_ref, o.author, o.created_at, o.confidence_before, o.confidence_after,
+                (SELECT id FROM handoff WHERE id = o.handoff_id AND {})
+         FROM version v JOIN outcome o ON o.version_id = v.id
+         WHERE v.project_id = ?1 AND v.scope = ?4 AND v.key = ?5 AND (v.private_to IS NULL OR fold(v.private_to) = ?6)
+         ORDER BY o.seq DESC LIMIT ?7",
+        packets::SIGHT
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(
+        rusqlite::params![
+            row.id,
+            all,
+            owner,
+            at.scope.as_str(),
+            at.key.as_str(),
+            actor.agent.folded(),
+            limit
+        ],
+        |row| {
+            Ok(Reported {
+                version: ledger::number(row, 0)?,
+                outcome: row.get(1)?,
+                outcome_ref: row.get(2)?,
+                author: row.get(3)?,
+                at: row.get(4)?,
+                before: row.get(5)?,
+                after: row.get(6)?,
+                packet: row.get(7)?,
+            })
+        },
+    )?;
+    let mut reported: Vec<Reported> = rows.collect::<rusqlite::Result<_>>()?;
+    reported.reverse();
+    Ok(reported)
 }

@@ -53,6 +53,14 @@ pub fn all(conn: &Connection) -> Result<Vec<Token>, Fail> {
     rows.map(|row| Ok(row??.0)).collect()
 }
 
+/// The token of this id.
+pub fn one(conn: &Connection, id: &TokenId) -> Result<Option<Token>, Fail> {
+    if !schema::is_current(conn)? {
+        return Ok(None);
+    }
+    Ok(find(conn, id)?.map(|(token, _)| token))
+}
+
 /// Ends a token; one that has been ended stays as it is.
 pub fn revoke(conn: &Connection, id: &TokenId, now: Time) -> Result<Token, Fail> {
     conn.prepare_cached("UPDATE token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL")?

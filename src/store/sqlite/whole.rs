@@ -165,6 +165,14 @@ impl Store {
         self.worker.read(tokens::all).await
     }
 
+    /// The token of this id.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn token(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        self.worker.read(move |conn| tokens::one(conn, &id)).await
+    }
+
     /// Ends a token.
     ///
     /// # Errors
