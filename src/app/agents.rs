@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{App, AppError, Caller};
-use crate::domain::ledger::{Entry, Told};
+use crate::domain::ledger::Told;
 use crate::domain::name::fold;
 
 /// How many entries are looked at.
@@ -18,15 +18,10 @@ pub struct Acting {
     pub sessions: usize,
     /// How many entries of each kind it made.
     pub kinds: BTreeMap<String, u64>,
-    /// Its newest entries, the newest first.
-    pub latest: Vec<Entry>,
-}
-
-impl Acting {
+    /// Its newest entries as the caller may read them, the newest first.
+    pub latest: Vec<Told>,
     /// When it did something last.
-    pub fn last_at(&self) -> &str {
-        self.latest.first().map_or("", |entry| entry.at.as_str())
-    }
+    pub last_at: String,
 }
 
 impl App {
@@ -41,7 +36,7 @@ impl App {
             .await?;
         let mut agents: BTreeMap<String, (Acting, BTreeSet<String>)> = BTreeMap::new();
         for told in entries.into_iter().rev() {
-            let (Told::Whole(entry, _) | Told::Outlined(entry)) = told else {
+            let (Told::Whole(entry, _) | Told::Outlined(entry)) = &told else {
                 continue;
             };
             let (acting, sessions) = agents.entry(fold(&entry.agent)).or_insert_with(|| {
@@ -50,6 +45,7 @@ impl App {
                     sessions: 0,
                     kinds: BTreeMap::new(),
                     latest: Vec::new(),
+                    last_at: entry.at.clone(),
                 };
                 (acting, BTreeSet::new())
             });
@@ -59,11 +55,11 @@ impl App {
                 acting.sessions = sessions.len();
             }
             if acting.latest.len() < 12 {
-                acting.latest.push(entry);
+                acting.latest.push(told);
             }
         }
         let mut agents: Vec<Acting> = agents.into_values().map(|(acting, _)| acting).collect();
-        agents.sort_by(|a, b| b.last_at().cmp(a.last_at()).then(a.name.cmp(&b.name)));
+        agents.sort_by(|a, b| b.last_at.cmp(&a.last_at).then(a.name.cmp(&b.name)));
         Ok(agents)
     }
 }

@@ -33,6 +33,8 @@ mod protocol;
 mod purge;
 mod purge_more;
 mod reference;
+mod rest_hidden;
+mod rest_tokens;
 mod schema;
 mod search;
 mod security;

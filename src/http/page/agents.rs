@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::look::{self, Page, Tab, visible, when};
 use super::{Broken, Shown};
 use crate::app::agents::NEWEST;
-use crate::domain::ledger::Told;
 use crate::domain::{Home, Time};
 use crate::http::Shared;
 use crate::http::asked::Asked;
@@ -30,11 +29,11 @@ pub async fn show(State(served): State<Shared>, asked: Asked) -> Shown {
             @for agent in &agents {
                 section.card {
                     h2 { (visible(&agent.name)) }
-                    p.faint { (when(agent.last_at(), now)) " · " (look::counted(agent.sessions as u64, "session")) }
+                    p.faint { (when(&agent.last_at, now)) " · " (look::counted(agent.sessions as u64, "session")) }
                     p.meta { @for (kind, count) in &agent.kinds { span.badge { (count) " " (words(kind)) } } }
                     ol.timeline {
                         @for one in agent.latest.iter().take(6) {
-                            li { (entry(&make::entry(&Told::Whole(one.clone(), None)), home, now, Beside::Agent)) }
+                            li { (entry(&make::entry(one), home, now, Beside::Agent)) }
                         }
                     }
                 }

@@ -16,6 +16,7 @@ use crate::domain::handoff::{EndedAs, HandoffId, Packet, State};
 use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::outcome::{Moved, NewOutcome, OutcomeDetail, Report, Reported};
 use crate::domain::record::Version;
+use crate::domain::redact::WORD;
 use crate::domain::{Actor, Address, Opinion, OutcomeRef, Refusal, Session, Span};
 
 /// Records a report: every part of it, or nothing.
@@ -284,14 +285,21 @@ pub fn of_record(conn: &Connection, actor: &Actor, at: &Address, limit: usize) -
         return Ok(Vec::new());
     };
     let (all, owner) = packets::sight(actor);
-    // The packet that a report named may be another owner's.
+    // A report on another owner's packet has moved what everybody sees; who reported and why is that owner's.
+    let known = format!(
+        "(SELECT id FROM handoff WHERE id = o.handoff_id AND {})",
+        packets::SIGHT
+    );
+    let told = |column: &str| {
+        format!("CASE WHEN o.handoff_id IS NULL OR {known} IS NOT NULL THEN o.{column} ELSE '{WORD}' END")
+    };
     let sql = format!(
-        "SELECT v.version, o.outcome, o.outcome_ref, o.author, o.created_at, o.confidence_before, o.confidence_after,
-                (SELECT id FROM handoff WHERE id = o.handoff_id AND {})
+        "SELECT v.version, o.outcome, {}, {}, o.created_at, o.confidence_before, o.confidence_after, {known}
          FROM version v JOIN outcome o ON o.version_id = v.id
          WHERE v.project_id = ?1 AND v.scope = ?4 AND v.key = ?5 AND (v.private_to IS NULL OR fold(v.private_to) = ?6)
          ORDER BY o.seq DESC LIMIT ?7",
-        packets::SIGHT
+        told("outcome_ref"),
+        told("author")
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
