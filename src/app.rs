@@ -59,6 +59,9 @@ pub struct Caller {
     pub home: Home,
     /// In which directory it works.
     pub cwd: Option<Cwd>,
+    /// Whether it came with a token that is not root's: then what is the server's own, and what may be another owner's, is
+    /// not told.
+    pub guest: bool,
 }
 
 impl Caller {
@@ -77,6 +80,7 @@ impl Caller {
                 project: Project::new("default")?,
             },
             cwd: None,
+            guest: false,
         })
     }
 }
@@ -125,6 +129,7 @@ impl App {
             reach: Reach::Shared,
             home: self.config.home.clone(),
             cwd: self.config.cwd.clone(),
+            guest: false,
         }
     }
 

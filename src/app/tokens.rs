@@ -84,6 +84,7 @@ impl App {
                     agent: agent.unwrap_or(base.agent),
                     owner: token.owner.clone(),
                     reach: token.role.reach(visitor.strict),
+                    guest: token.role != Role::Root,
                     ..base
                 }
             }

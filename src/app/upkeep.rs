@@ -42,14 +42,19 @@ impl App {
         let mut stats = self.store.stats(self.actor(caller)).await?;
         stats.waiting.0 = caller.reads(stats.waiting.0);
         let (bytes, wal_bytes) = self.store.sizes();
-        let mut warnings = self.config.notices.clone();
-        if wal_bytes > LARGE_LOG {
+        // A guest has no settings to mend, and no business with where the file lies.
+        let mut warnings = if caller.guest {
+            Vec::new()
+        } else {
+            self.config.notices.clone()
+        };
+        if wal_bytes > LARGE_LOG && !caller.guest {
             warnings.push(format!(
                 "the write-ahead log holds {wal_bytes} bytes: some process keeps a read open on {}",
                 self.store.path().display()
             ));
         }
-        if self.config.agent.is_none() {
+        if self.config.agent.is_none() && !caller.guest {
             warnings.push(format!(
                 "AGENT_ID is not set, so that this agent goes by {}; set it in the client's config entry",
                 caller.agent
@@ -57,8 +62,12 @@ impl App {
         }
         Ok(Overview {
             stats,
-            path: self.store.path().to_owned(),
-            path_from: self.config.db_from,
+            path: if caller.guest {
+                PathBuf::from("(the server's)")
+            } else {
+                self.store.path().to_owned()
+            },
+            path_from: if caller.guest { "server" } else { self.config.db_from },
             bytes,
             wal_bytes,
             created: self.store.created(),
@@ -79,11 +88,20 @@ impl App {
         Ok(self.store.verify(checkpoints, progress).await?)
     }
 
-    /// Proves the file, where one that is missing or empty is in order as long as no checkpoint says otherwise.
+    /// Proves the file, where one that is missing or empty is in order as long as no checkpoint says otherwise. A guest is told
+    /// the kinds of faults alone.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    pub async fn verify_leniently(&self, checkpoints: Vec<Checkpoint>) -> Result<Report, AppError> {
+    pub async fn verify_leniently(&self, caller: &Caller, checkpoints: Vec<Checkpoint>) -> Result<Report, AppError> {
+        let mut report = self.proved(checkpoints).await?;
+        if caller.guest {
+            report.veil();
+        }
+        Ok(report)
+    }
+
+    async fn proved(&self, checkpoints: Vec<Checkpoint>) -> Result<Report, AppError> {
         let pinned = checkpoints.first().map(ToString::to_string);
         match self.store.verify(checkpoints, |_, _| {}).await {
             Err(StoreError::Missing { path }) => {

@@ -24,7 +24,11 @@ pub struct MemoryStats {
 pub async fn memory_stats(face: &mut Face, args: MemoryStats) -> Ran {
     let checkpoint = args.checkpoint.map(|text| Checkpoint::parse(&text)).transpose()?;
     let report = if args.verify || checkpoint.is_some() {
-        Some(face.app.verify_leniently(checkpoint.into_iter().collect()).await?)
+        Some(
+            face.app
+                .verify_leniently(&face.caller, checkpoint.into_iter().collect())
+                .await?,
+        )
     } else {
         None
     };

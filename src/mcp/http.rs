@@ -18,7 +18,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions as _, JsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions as _, Implementation, JsonRpcMessage};
 use rmcp::service::RequestContext;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Notify;
@@ -222,7 +222,12 @@ pub fn caller(app: &App, parts: &Parts, context: &RequestContext<RoleServer>) ->
         .and_then(|name| name.as_str());
     let session = header(SESSION).or(said).or_else(|| header("x-session-id"));
     let session = session.and_then(|name| Session::new(name).ok());
-    let client = context.client_info().map(|client| client.name);
+    // A request that does not name its client is given rmcp's own name on the way.
+    let unnamed = Implementation::default().name;
+    let client = context
+        .client_info()
+        .map(|client| client.name)
+        .filter(|name| *name != unnamed);
     let mut caller = app.caller_of(visitor, client.as_deref().or_else(|| header("x-agent-id")), session);
     if let Some(name) = header("x-workspace") {
         caller.home.workspace = Workspace::new(name).ok()?;

@@ -43,7 +43,7 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
         .transpose()?;
     let ignored = arguments.finish();
     let report = if verify || checkpoint.is_some() {
-        Some(app.verify_leniently(checkpoint.into_iter().collect()).await?)
+        Some(app.verify_leniently(caller, checkpoint.into_iter().collect()).await?)
     } else {
         None
     };

@@ -12,7 +12,7 @@ pub use queue::{entry, expired, queue, reopened, shown, stale};
 pub use searched::{searched, sought_one};
 pub use tokens::{issued, revoked, token, tokens};
 pub use upkeep::{backed_up, exported, health, imported, purged_texts};
-pub use workspaces::{ledger, numbers, pinned, projects, veiled, workspaces};
+pub use workspaces::{ledger, numbers, pinned, projects, workspaces};
 
 use serde_json::value::RawValue;
 
@@ -227,8 +227,9 @@ pub fn stats(
             .collect()
     };
     let binary = std::env::current_exe()
-        .map(|path| path.display().to_string())
-        .unwrap_or_default();
+        .ok()
+        .filter(|_| !caller.guest)
+        .map_or_else(|| "(the server's)".to_owned(), |path| path.display().to_string());
     Stats {
         store: StoreInfo {
             path: overview.path.display().to_string(),

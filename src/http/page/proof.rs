@@ -12,7 +12,7 @@ use maud::html;
 use super::Shown;
 use super::door::Form;
 use super::look::{self, Page, Tab, visible, when};
-use crate::domain::{Reach, Time};
+use crate::domain::Time;
 use crate::http::Shared;
 use crate::http::asked::Asked;
 use crate::wire::{Verified, make};
@@ -78,7 +78,6 @@ pub async fn start(State(served): State<Shared>, _form: Form) -> Redirect {
 pub async fn show(State(served): State<Shared>, asked: Asked) -> Shown {
     let last = served.on_page.state().clone();
     let now = served.app.time();
-    let sees_all = matches!(asked.caller.reach, Reach::Root | Reach::Local);
     let running = matches!(last, Last::Running(_));
     let body = html! {
         h1 { "Verify" }
@@ -111,8 +110,8 @@ pub async fn show(State(served): State<Shared>, asked: Asked) -> Shown {
                             @for fault in &verified.faults {
                                 tr {
                                     td { (visible(&fault.kind)) }
-                                    @if sees_all { td { (visible(&fault.place)) } td { (visible(&fault.what)) } }
-                                    @else { td { "—" } td { "ask whoever runs the server" } }
+                                    @if asked.caller.guest { td { "—" } td { "ask whoever runs the server" } }
+                                    @else { td { (visible(&fault.place)) } td { (visible(&fault.what)) } }
                                 }
                             }
                         }
