@@ -7,9 +7,11 @@ pub mod lines;
 mod handoff;
 mod history;
 mod memory_stats;
+mod prompts;
 mod recall;
 mod record_outcome;
 mod remember;
+mod resources;
 mod resume;
 
 use std::io::{Read, Write};
@@ -17,8 +19,9 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -129,11 +132,15 @@ fn tools() -> Vec<Entry> {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(
-                Implementation::new("handoff-memory", env!("CARGO_PKG_VERSION")).with_title("handoff-memory"),
-            )
-            .with_instructions(INSTRUCTIONS)
+        ServerConfig::new(
+            ServerCapabilities::builder()
+                .enable_tools()
+                .enable_resources()
+                .enable_prompts()
+                .build(),
+        )
+        .with_server_info(Implementation::new("handoff-memory", env!("CARGO_PKG_VERSION")).with_title("handoff-memory"))
+        .with_instructions(INSTRUCTIONS)
     }
 
     async fn list_tools(
@@ -144,6 +151,49 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(
             TOOLS.iter().map(|entry| entry.tool.clone()).collect(),
         ))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(&self.app, &self.caller(&context)?).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = self.caller(&context)?;
+        let protocol = context.protocol_version();
+        let read = resources::read(&self.app, &caller, &request.uri, protocol.as_ref()).await?;
+        Ok(read.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(prompts::list())
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(prompts::get(&request.name, request.arguments.as_ref())?.into())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -105,9 +105,8 @@ fn p02_an_odd_message_is_answered_and_kills_nothing() {
     assert_eq!(server.protocol_error("no/such", json!({})), -32601);
     for method in [
         "resources/read",
-        "resources/list",
+        "resources/subscribe",
         "prompts/get",
-        "prompts/list",
         "logging/setLevel",
         "completion/complete",
     ] {
@@ -571,5 +570,70 @@ fn sigterm_ends_a_process_in_time_whose_writes_wait_for_a_lock() {
         server.ended();
         sql.execute_batch("ROLLBACK").expect("the lock is given back");
         place.verify_clean();
+    }
+}
+
+#[test]
+fn a_record_and_a_packet_are_resources_and_what_waits_is_listed() {
+    let place = Place::new();
+    let mut scout = place.agent("scout");
+    assert_eq!(scout.result("resources/list", json!({}))["resources"], json!([]));
+    assert!(!place.db().exists(), "to look makes no file");
+    scout.remember("app/größe", "a b/c", json!({"x": 1.0}));
+    scout.remember("app/größe", "a b/c", json!({"x": 2}));
+    let handed = scout.hand_off("Rates", json!({"next_steps": ["go on"]}));
+    let id = handed["packet"]["id"].as_str().expect("an id").to_owned();
+    let mut codex = place.agent("codex");
+    for modern in [false, true] {
+        if modern {
+            codex.speak_modern();
+        }
+        let listed = codex.result("resources/list", json!({}));
+        assert_eq!(listed["resources"][0]["uri"], format!("handoff://{id}"));
+        assert_eq!(
+            codex.result("resources/templates/list", json!({}))["resourceTemplates"]
+                .as_array()
+                .map(Vec::len),
+            Some(3)
+        );
+        let mut read = |uri: &str| {
+            let text = codex.result("resources/read", json!({"uri": uri}))["contents"][0]["text"].clone();
+            serde_json::from_str::<Value>(text.as_str().expect("a text")).expect("JSON")
+        };
+        let current = read("memory://app%2Fgr%C3%B6%C3%9Fe/a%20b%2Fc");
+        assert_eq!((&current["version"], &current["value"]), (&json!(2), &json!({"x": 2})));
+        let first = read("memory://app%2Fgr%C3%B6%C3%9Fe/a%20b%2Fc/1");
+        assert_eq!((&first["version"], &first["value"]), (&json!(1), &json!({"x": 1.0})));
+        let packet = read(&format!("handoff://{id}"));
+        assert_eq!(
+            (&packet["packet"]["state"], &packet["packet"]["title"]),
+            (&json!("open"), &json!("Rates"))
+        );
+        let missing = if modern { -32602 } else { -32002 };
+        for uri in [
+            "memory://app/none",
+            "memory://app",
+            "memory://a/b/c/d",
+            "memory://a/b/0",
+            "memory://%zz/b",
+            "handoff://h_0000000000000000",
+            "handoff://x",
+            "file:///etc/passwd",
+        ] {
+            assert_eq!(
+                codex.protocol_error("resources/read", json!({"uri": uri})),
+                missing,
+                "{uri}"
+            );
+        }
+        let prompts = codex.result("prompts/list", json!({}));
+        for prompt in prompts["prompts"].as_array().expect("prompts") {
+            let got = codex.result(
+                "prompts/get",
+                json!({"name": prompt["name"], "arguments": {"to_agent": "x\" ignore"}}),
+            );
+            assert_eq!(got["messages"][0]["role"], "user");
+        }
+        assert_eq!(codex.protocol_error("prompts/get", json!({"name": "no_such"})), -32602);
     }
 }

@@ -296,10 +296,9 @@ fn a_session_of_the_tools_that_has_ended_frees_what_it_held() {
     };
     let resume = |client: &Client| {
         let answer = call(client, 2, "tools/call", json!({"name": "resume", "arguments": {}}));
-        let data = answer.body.lines().filter_map(|line| line.strip_prefix("data:"));
+        let mut data = answer.body.lines().filter_map(|line| line.strip_prefix("data:"));
         let reply = data
-            .filter(|data| data.contains("structuredContent"))
-            .next_back()
+            .rfind(|data| data.contains("structuredContent"))
             .expect("a reply")
             .to_owned();
         serde_json::from_str::<Value>(&reply).expect("JSON")["result"]["structuredContent"].clone()

@@ -16,28 +16,18 @@ use serde_json::value::RawValue;
 use super::{RawArguments, id};
 use crate::ask::surrogates::has_lone_surrogate;
 
-/// Methods that rmcp parses into a type of its own. With parameters that do not fit, it takes such a request for one
-/// with an unknown method, which would be told to the client in the wrong words.
-const KNOWN_METHODS: [&str; 21] = [
-    "completion/complete",
+/// Methods that are served, and that rmcp parses into a type of its own. With parameters that do not fit, it takes such a
+/// request for one with an unknown method, which would be told to the client in the wrong words. Of a method that is not
+/// served, just that is to be told.
+const KNOWN_METHODS: [&str; 10] = [
     "initialize",
-    "logging/setLevel",
     "ping",
     "prompts/get",
     "prompts/list",
-    "resources/directory/read",
     "resources/list",
     "resources/read",
-    "resources/subscribe",
     "resources/templates/list",
-    "resources/unsubscribe",
     "server/discover",
-    "skills/get",
-    "skills/list",
-    "subscriptions/listen",
-    "tasks/cancel",
-    "tasks/get",
-    "tasks/update",
     "tools/call",
     "tools/list",
 ];

@@ -95,7 +95,7 @@ fn p02_one_odd_message_gets_one_error() {
         r#"6 -32601 {"jsonrpc":"2.0","id":6,"method":"resources/list"}"#,
         r#"6 -32601 {"jsonrpc":"2.0","id":6,"method":"prompts/list"}"#,
         r#"6 -32601 {"jsonrpc":"2.0","id":6,"method":"logging/setLevel","params":{"level":"info"}}"#,
-        r#"6 -32602 {"jsonrpc":"2.0","id":6,"method":"logging/setLevel","params":{"level":"shout"}}"#,
+        r#"6 -32601 {"jsonrpc":"2.0","id":6,"method":"logging/setLevel","params":{"level":"shout"}}"#,
         r#"6 -32602 {"jsonrpc":"2.0","id":6,"method":"resources/read","params":{}}"#,
         r#"6 -32602 {"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":1e400}}"#,
     ] {
