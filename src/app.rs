@@ -35,6 +35,8 @@ pub struct App {
     store: Store,
     sessions: Arc<session::Sessions>,
     commits: Arc<Commits>,
+    /// One proof of the file at a time: each reads all of it.
+    proving: tokio::sync::Mutex<()>,
 }
 
 /// Who wants to know of commits: the number of those so far, and a call for each.
@@ -102,6 +104,7 @@ impl App {
             store,
             sessions: Arc::default(),
             commits,
+            proving: tokio::sync::Mutex::default(),
         }
     }
 

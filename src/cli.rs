@@ -47,11 +47,23 @@ use crate::mcp;
 pub struct Cli {
     #[command(flatten)]
     settings: Settings,
+    /// How what is logged on standard error looks; RUST_LOG says what is [env: MEMORY_LOG_FORMAT] [default: text]
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = ["text", "json"], help_heading = "Output")]
+    log_format: Option<String>,
     /// Print one JSON document for programs (`log`: one a line); errors on standard error are JSON, too
     #[arg(long, global = true, help_heading = "Output")]
     json: bool,
     #[command(subcommand)]
     command: Option<Command>,
+}
+
+impl Cli {
+    /// Whether the log is to be JSON lines.
+    pub fn logs_json(&self) -> bool {
+        let variable = || std::env::var("MEMORY_LOG_FORMAT").ok();
+        let format = self.log_format.clone().or_else(variable);
+        format.is_some_and(|format| format.trim().eq_ignore_ascii_case("json"))
+    }
 }
 
 /// Settings; each has a variable of the environment, too.

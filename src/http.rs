@@ -33,7 +33,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use self::metrics::Metrics;
 use self::page::door::Browsers;
-use self::rate::Rates;
+use self::rate::{Rates, Streams};
 use self::route::Route;
 use crate::app::App;
 use crate::domain::limits;
@@ -67,8 +67,7 @@ pub struct Served {
     browsers: Browsers,
     /// The proof that was asked for on the page.
     on_page: page::Proving,
-    /// One proof of the file at a time.
-    proving: tokio::sync::Mutex<()>,
+    streams: Streams,
     /// Turns true when the server is to end.
     ending: watch::Receiver<bool>,
 }
@@ -113,7 +112,7 @@ pub async fn serve(
         rates,
         browsers: Browsers::new()?,
         on_page: page::Proving::default(),
-        proving: tokio::sync::Mutex::new(()),
+        streams: Streams::default(),
         ending,
     });
     let mut router = Router::new();

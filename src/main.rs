@@ -18,13 +18,17 @@ fn main() -> ExitCode {
         }
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         // That nobody reads the log is no reason to stop: a failure to write it must not be told by a panic.
         .log_internal_errors(false)
         .with_target(false)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .init();
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
+    if cli.logs_json() {
+        log.json().flatten_event(true).init();
+    } else {
+        log.init();
+    }
     run(cli)
 }

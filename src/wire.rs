@@ -22,12 +22,12 @@ pub use handoffs::{Changes, Current, Elsewhere, Git, HandedOff, Packet, Ref, Res
 pub use outcomes::{Moved, PacketState, Recorded};
 pub use queue::{Entry, Expired, Listed, Reopened, Shown};
 pub use records::{History, Purged, Recalled, Record, Remembered};
-pub use stats::{Counts, Fault, Stats, StoreInfo, Tally, Verified};
+pub use stats::{Counts, Fault, Numbers, Stats, StoreInfo, Tally, Verified};
 pub use tokens::{Issued, Revoked, Token, Tokens};
 pub use upkeep::{
     BackedUp, Check, Exported, Health, Healthy, Imported, ImportedProject, PurgedText, PurgedTexts, SeenAgent,
 };
-pub use workspaces::{Ledger, Numbers, Pinned, Project, Projects, Workspace, Workspaces};
+pub use workspaces::{Ledger, Pinned, Project, Projects, Workspace, Workspaces};
 
 /// Any JSON value: a schema without a type, which every client takes.
 fn any_json(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

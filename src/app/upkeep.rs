@@ -85,7 +85,13 @@ impl App {
         checkpoints: Vec<Checkpoint>,
         progress: impl FnMut(u64, u64) + Send + 'static,
     ) -> Result<Report, AppError> {
+        let _turn = self.proving.lock().await;
         Ok(self.store.verify(checkpoints, progress).await?)
+    }
+
+    /// Whether a proof is under way in this process.
+    pub fn is_proving(&self) -> bool {
+        self.proving.try_lock().is_err()
     }
 
     /// Proves the file, where one that is missing or empty is in order as long as no checkpoint says otherwise. A guest is told
@@ -103,15 +109,15 @@ impl App {
 
     async fn proved(&self, checkpoints: Vec<Checkpoint>) -> Result<Report, AppError> {
         let pinned = checkpoints.first().map(ToString::to_string);
-        match self.store.verify(checkpoints, |_, _| {}).await {
-            Err(StoreError::Missing { path }) => {
+        match self.verify(checkpoints, |_, _| {}).await {
+            Err(AppError::Store(StoreError::Missing { path })) => {
                 let mut report = Report::default();
                 if let Some(pinned) = pinned {
                     report.note("checkpoint", pinned, format!("there is nothing at {}", path.display()));
                 }
                 Ok(report)
             }
-            other => Ok(other?),
+            other => other,
         }
     }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::output::{CliError, Done, Out, told};
+use super::output::{CliError, Done, Out, say, told};
 use crate::app::App;
 use crate::app::tokens::Admission;
 use crate::config::Surroundings;
-use crate::config::serve::{ServeConfig, ServeFlags};
+use crate::config::serve::{LOCAL_HOSTS, ServeConfig, ServeFlags};
 use crate::domain::Invalid;
 use crate::http::{self, Setup};
 use crate::mcp;
@@ -89,6 +89,9 @@ async fn serve(app: Arc<App>, args: Serve, json: bool, shutdown: impl Future<Out
         out.line(format!("serving {} at {url}", super::print::visible(&db)))?;
     }
     out.flush()?;
+    if config.listen.ip().is_unspecified() && config.hosts.len() == LOCAL_HOSTS {
+        say("handoff-memory: other machines have no name to ask by yet: start it with --allow-host NAME");
+    }
     let setup = Setup {
         local: config.is_local(),
         hosts: config.hosts,

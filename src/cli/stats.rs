@@ -77,20 +77,27 @@ fn lines(answer: &wire::Stats) -> Vec<String> {
         ),
     );
     fact("program", format!("{} {}", store.binary, store.version));
-    fact("agent", format!("{} (from {})", answer.agent, answer.agent_from));
-    if let Some(session) = &answer.session {
+    fact(
+        "agent",
+        format!("{} (from {})", answer.numbers.agent, answer.agent_from),
+    );
+    if let Some(session) = &answer.numbers.session {
         fact("session", session.clone());
     }
-    fact("project", format!("{}/{}", answer.workspace, answer.project));
+    fact(
+        "project",
+        format!("{}/{}", answer.numbers.workspace, answer.numbers.project),
+    );
     let average = answer
+        .numbers
         .average_confidence
         .map_or_else(String::new, |sure| format!(", confidence {sure:.2} on average"));
     fact(
         "records",
         format!(
             "{} in {}{average}",
-            counted(answer.records, "record"),
-            counted(answer.versions, "version")
+            counted(answer.numbers.records, "record"),
+            counted(answer.numbers.versions, "version")
         ),
     );
     let tally = |names: &[wire::Tally]| {
@@ -101,11 +108,11 @@ fn lines(answer: &wire::Stats) -> Vec<String> {
             .collect();
         names.join(", ")
     };
-    if !answer.by_agent.is_empty() {
-        fact("by agent", tally(&answer.by_agent));
-        fact("by scope", tally(&answer.by_scope));
+    if !answer.numbers.by_agent.is_empty() {
+        fact("by agent", tally(&answer.numbers.by_agent));
+        fact("by scope", tally(&answer.numbers.by_scope));
     }
-    let counts = &answer.handoffs;
+    let counts = &answer.numbers.handoffs;
     fact(
         "packets",
         format!(
@@ -113,7 +120,7 @@ fn lines(answer: &wire::Stats) -> Vec<String> {
             counts.open, counts.accepted, counts.closed, counts.expired
         ),
     );
-    if let Some(checkpoint) = &answer.checkpoint {
+    if let Some(checkpoint) = &answer.numbers.checkpoint {
         fact("checkpoint", checkpoint.clone());
     }
     if let Some(verify) = &answer.verify {
@@ -125,10 +132,10 @@ fn lines(answer: &wire::Stats) -> Vec<String> {
             lines.push(styled(GOOD, &format!("intact: {} rows checked", verify.checked)));
         }
     }
-    for packet in &answer.waiting {
+    for packet in &answer.numbers.waiting {
         lines.push(visible(&format!("waiting     {}, {} old", line(packet), packet.age)));
     }
-    if answer.waiting.is_empty() {
+    if answer.numbers.waiting.is_empty() {
         lines.push(styled(FAINT, "nothing waits for this agent"));
     }
     lines

@@ -6,14 +6,18 @@ use super::Surroundings;
 use crate::domain::Invalid;
 use crate::domain::invalid::shown;
 
-/// Every variable that `serve` alone reads.
-pub const VARIABLES: [&str; 5] = [
+/// Every variable that `serve` or the log alone reads.
+pub const VARIABLES: [&str; 6] = [
+    "MEMORY_LOG_FORMAT",
     "MEMORY_LISTEN",
     "MEMORY_ALLOW_HOST",
     "MEMORY_ALLOW_ORIGIN",
     "MEMORY_ROOT_ONLY",
     "MEMORY_RATE_LIMIT",
 ];
+
+/// How many names a machine has for itself.
+pub const LOCAL_HOSTS: usize = 3;
 
 /// The settings of `serve` as they were given by flags; what is absent comes from the environment.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +83,8 @@ impl ServeConfig {
             }
         };
         let (named, from) = list(flags.allow_host, "--allow-host", "MEMORY_ALLOW_HOST");
-        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec();
+        let itself: [&str; LOCAL_HOSTS] = ["localhost", "127.0.0.1", "[::1]"];
+        let mut hosts: Vec<String> = itself.map(str::to_owned).to_vec();
         if !listen.ip().is_unspecified() {
             hosts.push(host_of(listen.ip()));
         }

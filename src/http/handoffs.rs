@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use serde_json::json;
 
 use super::Shared;
 use super::asked::{Asked, Body};
@@ -29,6 +30,7 @@ pub fn routes() -> Vec<Route> {
         about: "",
         query: None,
         body: None,
+        example: None,
         answers: Vec::new(),
         refusals: &[],
         streams: false,
@@ -43,6 +45,11 @@ pub fn routes() -> Vec<Route> {
         },
         Route {
             body: Some(question::<handoff::Input>),
+            example: Some(json!({
+                "title": "Move billing to the new rates", "summary": "The table is written, the service still reads the old one.",
+                "next_steps": ["Switch the service"], "open_questions": ["Do refunds use the old rate?"],
+                "files_touched": ["src/billing/rates.rs"], "to_agent": "codex", "expires_in": "7d",
+            })),
             answers: vec![
                 (201, "The packet.", answer::<wire::HandedOff>),
                 (
@@ -69,6 +76,7 @@ pub fn routes() -> Vec<Route> {
         Route {
             about: "One caller gets it. Asked again by its holder it answers the same, with `already_yours`.",
             body: Some(question::<ending::AcceptInput>),
+            example: Some(json!({ "cwd": "/src/app", "session": "run-12" })),
             answers: vec![(200, "The packet is the caller's.", answer::<wire::Resumed>)],
             refusals: &[404, 409],
             ..base(
@@ -81,6 +89,7 @@ pub fn routes() -> Vec<Route> {
         },
         Route {
             body: Some(question::<ending::Input>),
+            example: Some(json!({ "outcome_ref": "run-12", "note": "out of time" })),
             answers: vec![(200, "It waits again.", answer::<wire::Recorded>)],
             refusals: &[404, 409],
             ..base(
@@ -93,6 +102,7 @@ pub fn routes() -> Vec<Route> {
         },
         Route {
             body: Some(question::<ending::Input>),
+            example: Some(json!({ "outcome_ref": "run-12", "note": "out of time" })),
             answers: vec![(200, "It has ended.", answer::<wire::Recorded>)],
             refusals: &[404, 409],
             ..base(
@@ -106,6 +116,7 @@ pub fn routes() -> Vec<Route> {
         Route {
             about: "Its pinned versions' confidence follows, unless refs name others.",
             body: Some(question::<ending::CloseInput>),
+            example: Some(json!({ "outcome": "success", "outcome_ref": "run-12", "note": "done" })),
             answers: vec![(
                 200,
                 "It has ended, or says in a warning why it was left alone.",
@@ -136,6 +147,7 @@ pub fn routes() -> Vec<Route> {
         Route {
             about: "The next one that waits for the caller, or the one that is named. Without `packet` in the answer there is nothing to take.",
             body: Some(question::<resume::Input>),
+            example: Some(json!({ "cwd": "/src/app" })),
             answers: vec![(200, "The packet, or that there is none.", answer::<wire::Resumed>)],
             refusals: &[404, 409],
             ..base(

@@ -22,6 +22,7 @@ pub fn routes() -> Vec<Route> {
         about,
         query: None,
         body: None,
+        example: None,
         answers: vec![(200, "It does.", answer::<wire::Healthy>)],
         refusals: &[],
         streams: false,

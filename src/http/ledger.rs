@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -28,6 +28,7 @@ pub fn routes() -> Vec<Route> {
                     time and hash.",
             query: Some(question::<ledger::Input>),
             body: None,
+            example: None,
             answers: vec![(200, "A page of entries, or the stream.", answer::<wire::Ledger>)],
             refusals: &[],
             streams: true,
@@ -42,6 +43,7 @@ pub fn routes() -> Vec<Route> {
             about: "",
             query: None,
             body: None,
+            example: None,
             answers: vec![(200, "The checkpoint.", answer::<wire::Pinned>)],
             refusals: &[404],
             streams: false,
@@ -56,6 +58,7 @@ pub fn routes() -> Vec<Route> {
             about: "Covers the whole file. One proof runs at a time. To who is not root, a fault tells its kind and no more.",
             query: Some(question::<ledger::ProofInput>),
             body: None,
+            example: None,
             answers: vec![(
                 200,
                 "The result: `ok` and the first fault of each kind.",
@@ -98,7 +101,7 @@ async fn stream(served: Shared, asked: Asked, part: Part) -> Result<Response, Fa
         Some(seq) => seq,
         None => served.app.last_entry(&asked.caller).await?,
     };
-    Ok(live::follow(served, asked, from).into_response())
+    Ok(live::follow(served, asked, from)?.into_response())
 }
 
 async fn checkpoint(State(served): State<Shared>, asked: Asked) -> Result<Json<wire::Pinned>, Failure> {
@@ -108,7 +111,15 @@ async fn checkpoint(State(served): State<Shared>, asked: Asked) -> Result<Json<w
 
 async fn verify(State(served): State<Shared>, mut asked: Asked) -> Result<Json<wire::Verified>, Failure> {
     let checkpoints = ledger::proof(asked.query()?).map_err(Failure::of_address)?;
-    let _turn = served.proving.lock().await;
+    if served.app.is_proving() {
+        let failure = Failure::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "another proof of the file is under way",
+            "ask again when it is done; work goes on meanwhile",
+        );
+        return Err(failure.after(5));
+    }
     let report = served.app.verify_leniently(&asked.caller, checkpoints).await?;
     Ok(Json(make::verified(&report)))
 }

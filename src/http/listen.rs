@@ -19,8 +19,8 @@ use tower::ServiceExt as _;
 /// How many connections are served at once; further ones wait to be taken.
 const CONNECTIONS: usize = 1_024;
 
-/// How long a client may take to send the headers of a request.
-const HEADERS: Duration = Duration::from_secs(10);
+/// How long a client may take to send the headers of a request, and how long a connection may rest between two of them.
+const HEADERS: Duration = Duration::from_secs(30);
 
 /// Listens at `address`.
 ///

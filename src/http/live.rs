@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::asked::Asked;
+use super::failure::Failure;
 use super::{Shared, gate};
 use crate::wire::make;
 
@@ -19,15 +20,24 @@ const LOOK: Duration = Duration::from_secs(1);
 const CHUNK: usize = 200;
 
 /// Every entry after position `from`, and each further one as it is written.
-pub fn follow(served: Shared, asked: Asked, from: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+///
+/// # Errors
+/// When the caller follows too much already.
+pub fn follow(
+    served: Shared,
+    asked: Asked,
+    from: u64,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
+    let open = served.streams.open(asked.visitor.name())?;
     // A reader that takes nothing keeps its stream from reading on.
     let (events, receiver) = mpsc::channel(CHUNK);
     tokio::spawn(async move {
+        let _open = open;
         served.metrics.streams.inc();
         run(&served, &asked, from, &events).await;
         served.metrics.streams.dec();
     });
-    Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
+    Ok(Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))))
 }
 
 async fn run(served: &Shared, asked: &Asked, mut from: u64, events: &mpsc::Sender<Result<Event, Infallible>>) {

@@ -8,7 +8,7 @@ use super::routes;
 use crate::wire::Failed;
 
 /// What each refusal means.
-const REFUSALS: [(u16, &str); 13] = [
+const REFUSALS: [(u16, &str); 12] = [
     (400, "The address, a header or the body cannot be read."),
     (401, "No token came, or one that is not good."),
     (
@@ -36,7 +36,6 @@ const REFUSALS: [(u16, &str); 13] = [
         503,
         "The store is busy, its disk is full, or it cannot be written: try again.",
     ),
-    (507, "Not used."),
 ];
 
 /// The refusals that every route has.
@@ -117,8 +116,11 @@ fn operation(route: &Route) -> Value {
             .get("required")
             .and_then(Value::as_array)
             .is_some_and(|names| !names.is_empty());
-        operation["requestBody"] =
-            json!({ "required": required, "content": { "application/json": { "schema": &*schema } } });
+        let mut content = json!({ "schema": &*schema });
+        if let Some(example) = &route.example {
+            content["example"] = example.clone();
+        }
+        operation["requestBody"] = json!({ "required": required, "content": { "application/json": content } });
     }
     if open {
         operation["security"] = json!([]);

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::routing::post;
+use serde_json::json;
 
 use super::Shared;
 use super::asked::{Asked, Body};
@@ -22,6 +23,10 @@ pub fn routes() -> Vec<Route> {
         about: "Confidence follows. With `handoff_id` it ends the packet, too, or gives it back.",
         query: None,
         body: Some(question::<outcome::Input>),
+        example: Some(json!({
+            "outcome": "success", "outcome_ref": "run-12",
+            "refs": [{ "scope": "app/billing", "key": "rate" }], "note": "the rates hold",
+        })),
         answers: vec![(200, "What was moved.", answer::<wire::Recorded>)],
         refusals: &[404, 409],
         streams: false,

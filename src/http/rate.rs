@@ -1,8 +1,12 @@
 //! How many requests each token may make: a bucket of three seconds' worth, filled as time goes by.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use axum::http::StatusCode;
+
+use super::failure::Failure;
 
 /// How many seconds' worth of requests may come at once.
 const BURST: f64 = 3.0;
@@ -51,11 +55,71 @@ impl Rates {
     }
 }
 
+/// How many streams one visitor may have open.
+const OPEN: usize = 64;
+
+/// The streams that are open, by visitor.
+#[derive(Clone, Default)]
+pub struct Streams(Arc<Mutex<HashMap<String, usize>>>);
+
+impl Streams {
+    fn kept(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a stream of `name` until what is given is dropped.
+    ///
+    /// # Errors
+    /// When that visitor has too many: it would take the connections of everyone else.
+    pub fn open(&self, name: &str) -> Result<Stream, Failure> {
+        let mut kept = self.kept();
+        let count = kept.entry(name.to_owned()).or_default();
+        if *count >= OPEN {
+            let failure = Failure::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "busy",
+                format!("{OPEN} streams are open already"),
+                "close one, or wait until one ends",
+            );
+            return Err(failure.after(5));
+        }
+        *count += 1;
+        Ok(Stream(self.clone(), name.to_owned()))
+    }
+}
+
+/// A stream that is open.
+pub struct Stream(Streams, String);
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut kept = self.0.kept();
+        if let Some(count) = kept.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                kept.remove(&self.1);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn streams_are_counted_while_they_are_open() {
+        let streams = Streams::default();
+        let mut open: Vec<Stream> = (0..OPEN).map(|_| streams.open("a").unwrap()).collect();
+        assert!(streams.open("a").is_err());
+        assert!(streams.open("b").is_ok());
+        open.pop();
+        assert!(streams.open("a").is_ok());
+        drop(open);
+        assert!(streams.kept().is_empty());
+    }
 
     #[test]
     fn a_bucket_empties_fills_again_and_is_each_names_own() {

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use serde_json::json;
 
 use super::Shared;
 use super::asked::{Asked, Body};
@@ -39,6 +40,7 @@ pub fn routes() -> Vec<Route> {
                     list that says what was searched. Values come whole; a page ends early when its values take more than 8 MiB.",
             query: Some(question::<recall::Input>),
             body: None,
+            example: None,
             answers: vec![(200, "What was found, best first.", answer::<wire::Recalled>)],
             refusals: &[],
             streams: false,
@@ -53,6 +55,9 @@ pub fn routes() -> Vec<Route> {
             about: "",
             query: None,
             body: Some(question::<remember::Input>),
+            example: Some(
+                json!({ "scope": "app/billing", "key": "rate", "value": { "rate": 0.21 }, "tags": ["billing"] }),
+            ),
             answers: vec![
                 (201, "The version.", answer::<wire::Remembered>),
                 (
@@ -74,6 +79,7 @@ pub fn routes() -> Vec<Route> {
             about: "",
             query: Some(question::<history::Input>),
             body: None,
+            example: None,
             answers: vec![(200, "A page of versions.", answer::<wire::History>)],
             refusals: &[404],
             streams: false,

@@ -39,6 +39,8 @@ pub struct Route {
     pub query: Option<Shape>,
     /// What it takes as its body.
     pub body: Option<Shape>,
+    /// A body that it takes, as a reader would write it.
+    pub example: Option<Value>,
     /// What it answers when all is well: status, words, shape.
     pub answers: Vec<(u16, &'static str, Shape)>,
     /// The statuses of its own refusals, besides those that every route has.

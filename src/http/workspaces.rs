@@ -21,6 +21,7 @@ pub fn routes() -> Vec<Route> {
         about,
         query: None,
         body: None,
+        example: None,
         answers: Vec::new(),
         refusals: &[],
         streams: false,

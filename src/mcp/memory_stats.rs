@@ -49,9 +49,12 @@ async fn run(app: &App, caller: &Caller, mut arguments: Arguments) -> Result<Ans
     };
     let overview = app.overview(caller).await?;
     let mut answer = make::stats(&overview, caller, app.config().agent_from, report.as_ref(), ignored);
-    let all = answer.waiting_total.unwrap_or(answer.waiting.len() as u64);
-    if shorten(&mut answer.waiting, limits::ANSWER_BYTES / 2) {
-        answer.waiting_total = Some(all);
+    let all = answer
+        .numbers
+        .waiting_total
+        .unwrap_or(answer.numbers.waiting.len() as u64);
+    if shorten(&mut answer.numbers.waiting, limits::ANSWER_BYTES / 2) {
+        answer.numbers.waiting_total = Some(all);
     }
     Answered::new(&answer)
 }

@@ -17,8 +17,8 @@ pub use workspaces::{ledger, numbers, pinned, projects, workspaces};
 use serde_json::value::RawValue;
 
 use super::{
-    Compared, Counts, Failed, Fault, History, Moved, PacketState, Problem, Purged, Recalled, Record, Recorded,
-    Remembered, Stats, StoreInfo, Tally, Verified,
+    Compared, Failed, Fault, History, Moved, PacketState, Problem, Purged, Recalled, Record, Recorded, Remembered,
+    Stats, StoreInfo, Verified,
 };
 use crate::app::memory::Written;
 use crate::app::upkeep::Overview;
@@ -217,15 +217,6 @@ pub fn stats(
     more: Vec<String>,
 ) -> Stats {
     let stats = &overview.stats;
-    let tally = |names: &[(String, u64)]| -> Vec<Tally> {
-        names
-            .iter()
-            .map(|(name, records)| Tally {
-                name: name.clone(),
-                records: *records,
-            })
-            .collect()
-    };
     let binary = std::env::current_exe()
         .ok()
         .filter(|_| !caller.guest)
@@ -242,27 +233,8 @@ pub fn stats(
             binary,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
-        agent: caller.agent.to_string(),
         agent_from: agent_from.to_owned(),
-        session: caller.session.as_ref().map(ToString::to_string),
-        workspace: caller.home.workspace.to_string(),
-        project: caller.home.project.to_string(),
-        records: stats.records,
-        versions: stats.versions,
-        average_confidence: stats.average_confidence,
-        by_agent: tally(&stats.by_agent.0),
-        by_agent_total: total(stats.by_agent.1, stats.by_agent.0.len()),
-        by_scope: tally(&stats.by_scope.0),
-        by_scope_total: total(stats.by_scope.1, stats.by_scope.0.len()),
-        handoffs: Counts {
-            open: stats.handoffs.open,
-            accepted: stats.handoffs.accepted,
-            closed: stats.handoffs.closed,
-            expired: stats.handoffs.expired,
-        },
-        waiting: stats.waiting.0.iter().map(|seen| listed(seen, &caller.home)).collect(),
-        waiting_total: total(stats.waiting.1, stats.waiting.0.len()),
-        checkpoint: stats.checkpoint.clone(),
+        numbers: numbers(stats, caller),
         created: overview.created,
         warnings: [overview.warnings.clone(), more].concat(),
         verify: verify.map(verified),

@@ -79,10 +79,28 @@ pub struct Fault {
 pub struct Stats {
     /// The store and the program that serves it.
     pub store: StoreInfo,
-    /// Who you are here.
-    pub agent: String,
     /// Where your name comes from: a flag, a variable, or the client.
     pub agent_from: String,
+    /// The project's numbers.
+    #[serde(flatten)]
+    pub numbers: Numbers,
+    /// True when this process made the file.
+    pub created: bool,
+    /// What the caller should know.
+    pub warnings: Vec<String>,
+    /// The result of `verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verified>,
+}
+
+/// The numbers of a project, without what is the server's own.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Numbers {
+    /// Who you are here.
+    pub agent: String,
+    /// For whom you act.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// Your run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -117,11 +135,4 @@ pub struct Stats {
     /// One string that pins the project's whole ledger; absent before anything was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
-    /// True when this process made the file.
-    pub created: bool,
-    /// What the caller should know.
-    pub warnings: Vec<String>,
-    /// The result of `verify`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verify: Option<Verified>,
 }

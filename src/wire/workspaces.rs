@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::handoffs::Packet;
 use super::queue::Entry;
-use super::stats::{Counts, Tally};
+use super::stats::Counts;
 
 /// A workspace.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -49,50 +48,6 @@ pub struct Project {
 pub struct Projects {
     /// By name.
     pub projects: Vec<Project>,
-}
-
-/// The numbers of a project, without what is the server's own.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Numbers {
-    /// Who you are here.
-    pub agent: String,
-    /// For whom you act.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<String>,
-    /// Your run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// The outer home.
-    pub workspace: String,
-    /// The inner home.
-    pub project: String,
-    /// How many records.
-    pub records: u64,
-    /// How many versions.
-    pub versions: u64,
-    /// The average confidence of the current versions; absent without any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub average_confidence: Option<f64>,
-    /// Current records by author, most first.
-    pub by_agent: Vec<Tally>,
-    /// How many authors there are, when more than are listed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by_agent_total: Option<u64>,
-    /// Current records by scope, most first.
-    pub by_scope: Vec<Tally>,
-    /// How many scopes there are, when more than are listed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by_scope_total: Option<u64>,
-    /// Packets by state.
-    pub handoffs: Counts,
-    /// What a bare resume could take, the first to take first.
-    pub waiting: Vec<Packet>,
-    /// How many those are, when more than are listed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting_total: Option<u64>,
-    /// One string that pins the project's whole ledger; absent before anything was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub checkpoint: Option<String>,
 }
 
 /// A page of a ledger.

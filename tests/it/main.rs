@@ -26,6 +26,7 @@ mod moving_files;
 mod moving_forged;
 mod moving_large;
 mod moving_tampered;
+mod openapi;
 mod outcomes;
 mod owners;
 mod previews;

@@ -14,6 +14,7 @@ use crate::app::AppError;
 use crate::domain::{Project, Workspace};
 use crate::http::asked::Asked;
 use crate::http::failure::Failure;
+use crate::http::rate::Stream;
 use crate::http::{Shared, gate};
 
 /// How often it looks for what other processes wrote.
@@ -30,12 +31,14 @@ pub async fn live(State(served): State<Shared>, mut asked: Asked) -> Shown {
         asked.caller.home.workspace = Workspace::new(&workspace).map_err(Failure::of_address)?;
         asked.caller.home.project = Project::new(&project).map_err(Failure::of_address)?;
     }
-    Ok(stream(served, asked, one))
+    let open = served.streams.open(asked.visitor.name()).map_err(Broken)?;
+    Ok(stream(served, asked, one, open))
 }
 
-fn stream(served: Shared, asked: Asked, one: bool) -> Response {
+fn stream(served: Shared, asked: Asked, one: bool, open: Stream) -> Response {
     let (events, receiver) = mpsc::channel::<Result<Event, Infallible>>(4);
     tokio::spawn(async move {
+        let _open = open;
         served.metrics.streams.inc();
         run(&served, &asked, one, &events).await;
         served.metrics.streams.dec();

@@ -58,7 +58,6 @@ pub async fn start(State(served): State<Shared>, _form: Form) -> Redirect {
     };
     if free {
         tokio::spawn(async move {
-            let _turn = served.proving.lock().await;
             let told = move |done, all| {
                 progress.done.store(done, Ordering::Relaxed);
                 progress.all.store(all, Ordering::Relaxed);
