@@ -19,6 +19,7 @@ pub mod query;
 pub mod record;
 pub mod redact;
 pub mod refusal;
+pub mod since;
 pub mod sought;
 pub mod time;
 pub mod token;

@@ -6,6 +6,7 @@ use super::{App, AppError, Caller};
 use crate::domain::fault::Report;
 use crate::domain::ledger::{Checkpoint, Told};
 use crate::domain::record::Version;
+use crate::domain::since::Since;
 use crate::domain::{Address, Home, Refusal};
 use crate::store::StoreError;
 pub use crate::store::sqlite::Stats;
@@ -194,6 +195,17 @@ impl App {
     /// Whatever keeps the store from being read.
     pub async fn entries(&self, caller: &Caller, after: u64, limit: usize) -> Result<Vec<Told>, AppError> {
         Ok(caller.reads(self.store.entries(self.actor(caller), after, limit).await?))
+    }
+
+    /// The position after which a reader begins.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being read.
+    pub async fn position(&self, caller: &Caller, since: Since) -> Result<u64, AppError> {
+        match since {
+            Since::Position(seq) => Ok(seq),
+            Since::Instant(at) => Ok(self.store.before(self.actor(caller), at).await?),
+        }
     }
 
     /// The position of the last entry of the caller's ledger; 0 before anything was written.

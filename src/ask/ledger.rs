@@ -5,14 +5,16 @@ use schemars::JsonSchema;
 use super::Arguments;
 use crate::domain::Invalid;
 use crate::domain::ledger::Checkpoint;
+use crate::domain::since::Since;
 use crate::domain::sought::page_size;
 
 /// What reading a ledger takes.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub struct Input {
-    /// Only entries after this position. Left out: from the first one on; of a stream: only what comes.
-    since: Option<u64>,
+    /// Only entries after this position, or from this instant on: RFC 3339, or a date; without an offset UTC. Left out: from the
+    /// first one on; of a stream: only what comes.
+    since: Option<String>,
     /// How many entries, 1 to 200. Left out: 20. A stream has no end.
     limit: Option<u64>,
 }
@@ -28,8 +30,8 @@ pub struct ProofInput {
 /// A part of a ledger.
 #[derive(Debug)]
 pub struct Part {
-    /// Only entries after this position.
-    pub since: Option<u64>,
+    /// From where on.
+    pub since: Option<Since>,
     /// How many at most.
     pub limit: usize,
 }
@@ -39,11 +41,8 @@ pub struct Part {
 /// # Errors
 /// Names the argument that cannot be taken.
 pub fn read(mut arguments: Arguments) -> Result<(Part, Vec<String>), Invalid> {
-    let expected = "the position of an entry, from 0";
-    let since = arguments.integer("since", expected)?;
-    let since = since
-        .map(|number| u64::try_from(number).map_err(|_| Invalid::new("since", number.to_string(), expected)))
-        .transpose()?;
+    let since = arguments.string("since")?;
+    let since = since.map(|text| Since::parse("since", &text)).transpose()?;
     let (limit, warning) = page_size(arguments.count("limit", "a whole number from 1 to 200")?)?;
     let mut warnings = arguments.finish();
     warnings.extend(warning);

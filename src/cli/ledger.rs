@@ -9,8 +9,10 @@ use super::handoffs::entry;
 use super::output::{CliError, Done, Ran};
 use super::print::{FAULT, GOOD, counted, styled, visible};
 use super::progress::Progress;
+use super::words::given;
 use crate::domain::Reach;
 use crate::domain::ledger::Checkpoint;
+use crate::domain::since::Since;
 use crate::wire::make;
 
 /// How often `--follow` looks for new entries.
@@ -25,9 +27,10 @@ const LAST: u64 = 50;
 /// What `log` takes.
 #[derive(Debug, Args)]
 pub struct Log {
-    /// Only entries after this position; 0: all [default: the newest 50]
-    #[arg(long, value_name = "SEQ")]
-    since: Option<u64>,
+    /// Only entries after this position (0: all), or from this instant on: RFC 3339, or a date; without an offset UTC [default:
+    /// the newest 50]
+    #[arg(long, value_name = "SEQ|TIME", allow_hyphen_values = true)]
+    since: Option<String>,
     /// Go on with what is written from now on
     #[arg(long, short = 'f')]
     follow: bool,
@@ -57,8 +60,9 @@ pub async fn log(face: &mut Face, args: Log) -> Ran {
     if args.root {
         face.caller.reach = Reach::Root;
     }
-    let mut from = match args.since {
-        Some(seq) => seq,
+    let since = given(args.since).map(|text| Since::parse("since", &text)).transpose()?;
+    let mut from = match since {
+        Some(since) => face.app.position(&face.caller, since).await?,
         None => face.app.last_entry(&face.caller).await?.saturating_sub(LAST),
     };
     loop {

@@ -12,6 +12,7 @@ use super::route::{Route, answer, question};
 use super::{Shared, live};
 use crate::ask::ledger::{self, Part};
 use crate::domain::Invalid;
+use crate::domain::since::Since;
 use crate::wire::{self, make};
 
 /// The routes.
@@ -81,24 +82,25 @@ async fn entries(State(served): State<Shared>, mut asked: Asked) -> Result<Respo
         return stream(served, asked, part).await;
     }
     let Part { since, limit } = part;
+    let since = since.unwrap_or(Since::Position(0));
+    let from = served.app.position(&asked.caller, since).await?;
     let last = served.app.last_entry(&asked.caller).await?;
-    let entries = served.app.entries(&asked.caller, since.unwrap_or(0), limit).await?;
+    let entries = served.app.entries(&asked.caller, from, limit).await?;
     Ok(Json(make::ledger(&entries, last, warnings)).into_response())
 }
 
 async fn stream(served: Shared, asked: Asked, part: Part) -> Result<Response, Failure> {
-    let from = match asked.headers.get("last-event-id") {
+    let since = match asked.headers.get("last-event-id") {
         None => part.since,
-        Some(id) => Some(id.to_str().ok().and_then(|id| id.trim().parse().ok()).ok_or_else(|| {
-            Failure::of_address(Invalid::new(
-                "Last-Event-ID",
-                "no position",
-                "the id of an event of this stream",
-            ))
-        })?),
+        Some(id) => {
+            let seq = id.to_str().ok().and_then(|id| id.trim().parse().ok());
+            let seq =
+                seq.ok_or_else(|| Invalid::new("Last-Event-ID", "no position", "the id of an event of this stream"));
+            Some(Since::Position(seq.map_err(Failure::of_address)?))
+        }
     };
-    let from = match from {
-        Some(seq) => seq,
+    let from = match since {
+        Some(since) => served.app.position(&asked.caller, since).await?,
         None => served.app.last_entry(&asked.caller).await?,
     };
     Ok(live::follow(served, asked, from)?.into_response())

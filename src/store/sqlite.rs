@@ -47,7 +47,7 @@ use crate::domain::ledger::Told;
 use crate::domain::outcome::{NewOutcome, Reported};
 use crate::domain::record::{NewVersion, Version};
 use crate::domain::sought::{Page, Sought};
-use crate::domain::{Actor, Address, Session, Span};
+use crate::domain::{Actor, Address, Session, Span, Time};
 
 pub use listing::{Counts, Overview, Waiting};
 pub use place::{FileFacts, facts};
@@ -342,6 +342,14 @@ impl Store {
     /// Whatever keeps the file from being read.
     pub async fn last_entry(&self, actor: Actor) -> Result<u64, StoreError> {
         self.worker.read(move |conn| entries::last(conn, &actor)).await
+    }
+
+    /// The position of the last entry of the caller's ledger that was written before an instant; 0 when there is none.
+    ///
+    /// # Errors
+    /// Whatever keeps the file from being read.
+    pub async fn before(&self, actor: Actor, at: Time) -> Result<u64, StoreError> {
+        self.worker.read(move |conn| entries::before(conn, &actor, at)).await
     }
 
     /// The entries about one packet, each with its note.

@@ -152,6 +152,55 @@ fn a_stream_of_the_ledger_misses_nothing_across_reconnects() {
 }
 
 #[test]
+fn q10_the_ledger_is_read_from_an_instant_in_any_zone() {
+    let place = Place::new();
+    let web = Web::of(&place, &[]);
+    let client = web.anyone();
+    client.posted("/records", json!({"scope": "a", "key": "k", "value": 0}));
+    let first = client.get("/ledger")["entries"][1]["at"]
+        .as_str()
+        .expect("a time")
+        .to_owned();
+    let mut later = first.clone();
+    let mut value = 0;
+    eventually("time passes", || {
+        value += 1;
+        let body = json!({"scope": "a", "key": "later", "value": value});
+        client.posted("/records", body)["record"]["at"]
+            .as_str()
+            .expect("a time")
+            .clone_into(&mut later);
+        later != first
+    });
+    let count = |since: &str| {
+        client.get(&format!("/ledger?limit=200&since={since}"))["entries"]
+            .as_array()
+            .map(Vec::len)
+    };
+    let all = client.get("/ledger")["last"].as_u64().map(|last| last as usize);
+    for early in [
+        "2020-01-01",
+        "2020-01-01T00:00:00-05:00",
+        "2020-01-01T05:00:00+01:00",
+        "0",
+    ] {
+        assert_eq!(count(early), all, "{early}");
+    }
+    assert_eq!(count(&first), all, "an instant is the first of its own");
+    assert_eq!(count(&later), Some(1));
+    assert_eq!(count(&later.replace('Z', "")), Some(1), "without an offset it is UTC");
+    assert_eq!(count("2999-01-01T00:00:00Z"), Some(0));
+    for wrong in ["yesterday", "2026-13-01", "-1"] {
+        let refused = client.ask("GET", &format!("/ledger?since={wrong}"), None).refused(400);
+        assert!(refused.message.contains("UTC"), "{refused:?}");
+        let refused = Shell::of(&place, "admin").refused(&["log", "--since", wrong], 2, "invalid_argument");
+        assert!(refused.message.contains("UTC"), "{refused:?}");
+    }
+    let told = Shell::of(&place, "admin").says(&["log", "--since", &first, "--json"]);
+    assert_eq!(Some(told.lines().count()), all);
+}
+
+#[test]
 fn a_server_that_is_asked_to_end_finishes_and_ends_its_streams() {
     let place = Place::new();
     let web = Web::of(&place, &[]);

@@ -10,7 +10,7 @@ use super::versions::{Budget, value};
 use crate::domain::handoff::HandoffId;
 use crate::domain::ledger::{Entry, Told};
 use crate::domain::record::Stored;
-use crate::domain::{Actor, limits};
+use crate::domain::{Actor, Time, limits};
 
 const COLUMNS: &str = "l.seq, l.at, l.agent, l.session, l.kind, l.subject, l.detail, l.digest, l.hash";
 
@@ -91,6 +91,14 @@ fn select(
 pub fn last(conn: &Connection, actor: &Actor) -> Result<u64, Fail> {
     match project(conn, &actor.home)? {
         Some(row) => Ok(ledger::head(conn, row.id)?.map_or(0, |(seq, ..)| seq)),
+        None => Ok(0),
+    }
+}
+
+/// The position of the last entry of the caller's project that was written before an instant.
+pub fn before(conn: &Connection, actor: &Actor, at: Time) -> Result<u64, Fail> {
+    match project(conn, &actor.home)? {
+        Some(row) => ledger::before(conn, row.id, &at.to_string()),
         None => Ok(0),
     }
 }
