@@ -17,6 +17,7 @@ mod page;
 mod rate;
 mod records;
 pub mod route;
+mod unread;
 mod workspaces;
 
 use std::io;
@@ -131,6 +132,7 @@ pub async fn serve(
         .layer(from_fn_with_state(Arc::clone(&served), gate::pass))
         .layer(CatchPanicLayer::custom(failure::panicked))
         .layer(from_fn(gate::harden))
+        .layer(from_fn(unread::close))
         .layer(from_fn_with_state(Arc::clone(&served), metrics::measure));
     let upkeep = tokio::spawn(upkeep(Arc::clone(&app)));
     let outcome = listen::run(listener, router, shutdown, end, GRACE).await;

@@ -487,3 +487,27 @@ fn remove(place: &Place) {
         let _ = std::fs::remove_file(place.path().join(beside));
     }
 }
+
+#[test]
+fn an_answer_that_comes_before_the_body_was_read_says_that_the_connection_ends() {
+    let place = Place::new();
+    let web = Web::of(&place, &[]);
+    let client = web.anyone();
+    let evil = client.clone().header("Origin", "https://evil.example");
+    for (client, method, path, unread) in [
+        (&client, "PUT", "/handoffs", true),
+        (&client, "POST", "//nothing", true),
+        (&evil, "POST", "/resume", true),
+        (&client, "POST", "/resume", false),
+        (&client, "POST", "/handoffs", false),
+    ] {
+        let answer = client.ask(method, path, Some("{}"));
+        let ends = answer.header("connection") == Some("close");
+        assert_eq!(ends, unread, "{method} {path}: {answer:?}");
+    }
+    assert_eq!(
+        client.ask("DELETE", "/handoffs", None).header("connection"),
+        None,
+        "nothing was left unread"
+    );
+}
