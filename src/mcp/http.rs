@@ -228,7 +228,9 @@ pub fn caller(app: &App, parts: &Parts, context: &RequestContext<RoleServer>) ->
         .client_info()
         .map(|client| client.name)
         .filter(|name| *name != unnamed);
-    let mut caller = app.caller_of(visitor, client.as_deref().or_else(|| header("x-agent-id")), session);
+    // As over REST: where a token was shown, no header says who it is.
+    let named = || header("x-agent-id").filter(|_| visitor.token.is_none());
+    let mut caller = app.caller_of(visitor, client.as_deref().or_else(named), session);
     if let Some(name) = header("x-workspace") {
         caller.home.workspace = Workspace::new(name).ok()?;
     }

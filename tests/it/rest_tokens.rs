@@ -123,6 +123,16 @@ fn x09_the_token_says_who_acts_and_a_body_only_the_same() {
     // A person's token is the person, unless a client of the tools names itself.
     let body = json!({"scope": "a", "key": "p", "value": 1});
     assert_eq!(web.with(&person).posted("/records", body)["record"]["author"], "bea");
+    let body = json!({"scope": "a", "key": "m", "value": 1});
+    let over_mcp = web
+        .with(&person)
+        .header("X-Agent-Id", "somebody")
+        .call_tool("remember", body)
+        .expect("written");
+    assert_eq!(
+        over_mcp["record"]["author"], "bea",
+        "a client that does not name itself is the person, too"
+    );
     let packet = client.posted("/handoffs", json!({"title": "t", "summary": "s", "next_steps": ["n"]}));
     assert_eq!(packet["packet"]["owner"], "ann");
     let shared = client.posted(
