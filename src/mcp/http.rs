@@ -18,7 +18,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions as _, Implementation, JsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions as _, JsonRpcMessage};
 use rmcp::service::RequestContext;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Notify;
@@ -222,12 +222,12 @@ pub fn caller(app: &App, parts: &Parts, context: &RequestContext<RoleServer>) ->
         .and_then(|name| name.as_str());
     let session = header(SESSION).or(said).or_else(|| header("x-session-id"));
     let session = session.and_then(|name| Session::new(name).ok());
-    // A request that does not name its client is given rmcp's own name on the way.
-    let unnamed = Implementation::default().name;
-    let client = context
-        .client_info()
-        .map(|client| client.name)
-        .filter(|name| *name != unnamed);
+    // Where there is no session rmcp would tell its own name for a client that gave none.
+    let client = match header(SESSION) {
+        Some(_) => context.client_info(),
+        None => context.meta.client_info(),
+    };
+    let client = client.map(|client| client.name).filter(|name| !name.trim().is_empty());
     // As over REST: where a token was shown, no header says who it is.
     let named = || header("x-agent-id").filter(|_| visitor.token.is_none());
     let mut caller = app.caller_of(visitor, client.as_deref().or_else(named), session);
