@@ -135,7 +135,12 @@ async fn handle(State(mounted): State<Mounted>, request: Request) -> Response {
     } else {
         request
     };
-    let response = mounted.service.handle(request).await;
+    let ends = request.method() == Method::DELETE;
+    let mut response = mounted.service.handle(request).await;
+    if ends && response.status() == StatusCode::ACCEPTED {
+        // It has ended and is not about to: some clients complain of a status that says otherwise.
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
     let made = response.headers().get(SESSION).and_then(|name| name.to_str().ok());
     if let Some(made) = made.filter(|_| session.is_none()) {
         mounted.bound.bind(made, &who);

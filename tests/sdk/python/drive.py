@@ -1,16 +1,19 @@
-"""Drives all seven tools with the official Python SDK, in both generations of the protocol.
+"""Drives all seven tools with the official Python SDK, in both generations of the protocol, over stdio and over HTTP.
 
 usage: drive.py PATH_TO_BINARY
 """
 
 import asyncio
+import contextlib
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 # What each mode must end up speaking: a driver that fell back in silence would test the first generation twice.
 VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
@@ -23,10 +26,47 @@ def check(what, got, wanted):
         raise SystemExit(f"python: {what}: got {got!r}, wanted {wanted!r}")
 
 
-def server(binary, db, agent):
-    return StdioServerParameters(
-        command=binary, env={"MEMORY_DB": db, "AGENT_ID": agent, "HOME": os.path.dirname(db), "RUST_LOG": "error"}
-    )
+def settings(db):
+    return {"MEMORY_DB": db, "HOME": os.path.dirname(db), "RUST_LOG": "error"}
+
+
+class Stdio:
+    """A process of its own for each agent."""
+
+    def __init__(self, binary, db):
+        self.binary, self.db = binary, db
+
+    @contextlib.asynccontextmanager
+    async def agent(self, name, mode):
+        server = StdioServerParameters(command=self.binary, env={**settings(self.db), "AGENT_ID": name})
+        async with Client(server, mode=mode) as client:
+            yield client
+
+
+class Http:
+    """One server for all of them, each with a token of its own."""
+
+    def __init__(self, binary, db):
+        self.binary, self.db = binary, db
+
+    def __enter__(self):
+        words = [self.binary, "serve", "--json", "--listen", "127.0.0.1:0"]
+        self.process = subprocess.Popen(words, env=settings(self.db), stdout=subprocess.PIPE, text=True)
+        self.url = json.loads(self.process.stdout.readline())["url"] + "/mcp"
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        check("the server's end", self.process.wait(timeout=30), 0)
+
+    @contextlib.asynccontextmanager
+    async def agent(self, name, mode):
+        words = [self.binary, "--json", "--agent", name, "token", "create"]
+        made = subprocess.run(words, env=settings(self.db), stdout=subprocess.PIPE, text=True, check=True)
+        headers = {"Authorization": "Bearer " + json.loads(made.stdout)["secret"]}
+        async with create_mcp_http_client(headers=headers) as http:
+            async with Client(streamable_http_client(self.url, http_client=http), mode=mode) as client:
+                yield client
 
 
 async def call(client, tool, **arguments):
@@ -37,8 +77,8 @@ async def call(client, tool, **arguments):
     return result.structured_content
 
 
-async def drive(binary, mode, db):
-    async with Client(server(binary, db, "scout"), mode=mode) as scout:
+async def drive(way, mode):
+    async with way.agent("scout", mode) as scout:
         check("protocol", scout.protocol_version, VERSIONS[mode])
         listed = await scout.list_tools()
         check("tools", [tool.name for tool in listed.tools], TOOLS)
@@ -48,7 +88,7 @@ async def drive(binary, mode, db):
         handed = await call(scout, "handoff", title="Listings", summary="Two fit.", next_steps=["apply"])
         check("pins", len(handed["refs"]), 2)
         await call(scout, "remember", scope="listing", key="553", value="taken", tags=["late"])
-        async with Client(server(binary, db, "executor"), mode=mode) as executor:
+        async with way.agent("executor", mode) as executor:
             looked = await call(executor, "resume", peek=True)
             check("waiting", looked["waiting"], 1)
             resumed = await call(executor, "resume")
@@ -79,8 +119,11 @@ def main():
     binary = os.path.abspath(sys.argv[1])
     for mode in ("legacy", "auto"):
         with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(drive(binary, mode, os.path.join(folder, "memory.db")))
+            asyncio.run(drive(Stdio(binary, os.path.join(folder, "memory.db")), mode))
         print(f"python: {mode}: all seven tools answer ({VERSIONS[mode]})")
+        with tempfile.TemporaryDirectory() as folder, Http(binary, os.path.join(folder, "memory.db")) as server:
+            asyncio.run(drive(server, mode))
+        print(f"python: {mode}: all seven tools answer over HTTP ({VERSIONS[mode]})")
 
 
 main()
