@@ -374,3 +374,68 @@ fn a_session_of_the_tools_that_has_ended_frees_what_it_held() {
         (&json!(true), &json!(session))
     );
 }
+
+#[test]
+fn x07_the_tools_over_http_keep_numbers_as_they_came_and_answer_every_odd_message() {
+    let place = Place::new();
+    let web = Web::of(&place, &[]);
+    let client = web
+        .anyone()
+        .header("Accept", "application/json, text/event-stream")
+        .header("Mcp-Protocol-Version", "2026-07-28")
+        .header("Mcp-Method", "tools/call")
+        .header("Mcp-Name", "remember");
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    for (number, (sent, kept)) in [
+        (
+            r#"{"b":1,"a":{"y":1.0,"n":-0.0}}"#,
+            Some(r#"{"b":1,"a":{"y":1.0,"n":-0.0}}"#),
+        ),
+        ("18446744073709551615", Some("18446744073709551615")),
+        (r#""007""#, Some(r#""007""#)),
+        // An integer beyond 64 bits has no place to be kept in, and is not rounded.
+        ("18446744073709551616", None),
+        (r#"{"a":1,"a":2}"#, None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{meta},"name":"remember","arguments":{{"scope":"a","key":"k{number}","value":{sent}}}}}}}"#
+        );
+        let answer = client.ask("POST", "//mcp", Some(&body));
+        assert_eq!(answer.status, 200, "{sent}: {answer:?}");
+        assert_eq!(
+            answer.body.contains(r#""isError":true"#),
+            kept.is_none(),
+            "{sent}: {}",
+            answer.body
+        );
+        let read = web
+            .anyone()
+            .ask("GET", &format!("/records?scope=a&key=k{number}"), None)
+            .body;
+        match kept {
+            Some(kept) => assert!(read.contains(&format!(r#""value":{kept},"#)), "{sent}: {read}"),
+            None => assert!(read.contains(r#""total":0"#), "{sent}: {read}"),
+        }
+    }
+    for (body, code) in [
+        ("not json", -32700),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"\ud83d"}}"#,
+            -32700,
+        ),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, -32600),
+        ("", -32700),
+    ] {
+        let answer = client.ask("POST", "//mcp", Some(body));
+        assert_eq!(
+            (answer.status, &answer.json_rpc_error()),
+            (400, &json!(code)),
+            "{body}: {answer:?}"
+        );
+    }
+    assert_eq!(web.anyone().get("/ledger")["last"], 4, "and the server goes on");
+}

@@ -140,6 +140,13 @@ impl Answer {
         answer
     }
 
+    /// The code of an error of MCP, whose id may be null.
+    #[track_caller]
+    pub fn json_rpc_error(&self) -> Value {
+        let answer: Value = serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        answer["error"]["code"].clone()
+    }
+
     /// What an answer that must have this status refuses.
     #[track_caller]
     pub fn refused(&self, status: u16) -> Refusal {
