@@ -7,8 +7,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::Shared;
+use super::asked::Asked;
 use super::failure::Failure;
 use super::route::{Route, answer};
+use crate::domain::{Reach, Refusal};
 use crate::wire;
 
 /// The routes.
@@ -84,7 +86,14 @@ async fn ready(State(served): State<Shared>) -> Result<Json<wire::Healthy>, Fail
 }
 
 /// The numbers in Prometheus' text form.
-pub async fn metrics(State(served): State<Shared>) -> Result<Response, Failure> {
+pub async fn metrics(State(served): State<Shared>, asked: Asked) -> Result<Response, Failure> {
+    // How many packets others write is theirs to know, and a monitor's.
+    if matches!(asked.caller.reach, Reach::Shared | Reach::Owned) {
+        let why = "the metrics count what everyone does";
+        return Err(
+            Refusal::not_allowed(why, "ask for them with a token that was made with --observer or --root").into(),
+        );
+    }
     let text = served.metrics.text(&served.app).map_err(|error| {
         tracing::error!(%error, "the metrics could not be written");
         Failure::new(

@@ -211,6 +211,42 @@ fn where_every_packet_is_owned_nobody_but_root_sees_a_shared_one() {
 }
 
 #[test]
+fn the_metrics_are_a_monitors() {
+    let place = Place::new();
+    let member = token(&place, &["--owner", "ann"]);
+    let others = [token(&place, &["--observer"]), token(&place, &["--root"])];
+    let web = Web::of(&place, &[]);
+    web.with(&member).hand_off("counted");
+    assert_eq!(
+        web.with(&member).ask("GET", "//metrics", None).refused(403).code,
+        "not_allowed"
+    );
+    for other in others {
+        let answer = web.with(&other).ask("GET", "//metrics", None);
+        assert!(
+            answer
+                .header("content-type")
+                .is_some_and(|kind| kind.starts_with("text/plain; version=0.0.4")),
+            "{answer:?}"
+        );
+        for line in [
+            "handoff_memory_writes_total 1",
+            "handoff_memory_commit_writes_bucket{le=\"1\"} 1",
+            "# TYPE handoff_memory_streams gauge",
+        ] {
+            assert!(answer.body.lines().any(|told| told == line), "{line}: {}", answer.body);
+        }
+        assert!(
+            answer
+                .body
+                .contains("route=\"/workspaces/{workspace}/projects/{project}/handoffs\""),
+            "by route, not by address"
+        );
+        assert!(!answer.body.contains("default"), "no project's name: {}", answer.body);
+    }
+}
+
+#[test]
 fn a_token_that_asks_too_often_is_told_to_wait() {
     let place = Place::new();
     let ann = token(&place, &["--owner", "ann"]);
