@@ -42,7 +42,9 @@ use crate::domain::limits;
 pub use self::listen::bind;
 
 /// How long what is under way may take to finish once the server is asked to end.
-const GRACE: Duration = Duration::from_secs(10);
+///
+/// Less than the ten seconds after which container engines kill.
+const GRACE: Duration = Duration::from_secs(8);
 
 /// How a server is set up.
 #[derive(Debug, Clone)]

@@ -2,13 +2,15 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::Request;
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -21,6 +23,9 @@ const CONNECTIONS: usize = 1_024;
 
 /// How long a client may take to send the headers of a request, and how long a connection may rest between two of them.
 const HEADERS: Duration = Duration::from_secs(30);
+
+/// How long an answer that was taken whole may take to leave the machine.
+const FLUSH: Duration = Duration::from_millis(250);
 
 /// Listens at `address`.
 ///
@@ -42,6 +47,7 @@ pub async fn run(
 ) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let work = Work::default();
     tokio::pin!(shutdown);
     loop {
         let taken = async {
@@ -64,7 +70,16 @@ pub async fn run(
         };
         let _ = stream.set_nodelay(true);
         let router = router.clone();
-        let service = service_fn(move |request: Request<Incoming>| router.clone().oneshot(request.map(Body::new)));
+        let work = work.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let answering = router.clone().oneshot(request.map(Body::new));
+            let begun = work.begin();
+            async move {
+                answering
+                    .await
+                    .map(|response| response.map(|body| Body::new(Answer { body, _begun: begun })))
+            }
+        });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
@@ -80,8 +95,65 @@ pub async fn run(
     drop(listener);
     // Streams end by themselves when they are told.
     end.send_replace(true);
-    if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+    // A connection on which no whole request has come holds nobody up.
+    let finished = async {
+        tokio::select! {
+            () = graceful.shutdown() => {}
+            () = work.done() => tokio::time::sleep(FLUSH).await,
+        }
+    };
+    if tokio::time::timeout(grace, finished).await.is_err() {
         tracing::warn!("leaving although requests are under way");
     }
     Ok(())
+}
+
+/// The requests that are being answered.
+#[derive(Clone, Default)]
+struct Work(watch::Sender<usize>);
+
+impl Work {
+    /// Counts a request until what is given is dropped.
+    fn begin(&self) -> Begun {
+        self.0.send_modify(|count| *count += 1);
+        Begun(self.clone())
+    }
+
+    /// Resolves when none is being answered.
+    async fn done(&self) {
+        // It cannot fail: the sender is here.
+        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
+    }
+}
+
+/// A request that is being answered.
+struct Begun(Work);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// An answer's body, which is under way until it has been taken whole.
+struct Answer {
+    body: Body,
+    _begun: Begun,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -1,6 +1,7 @@
 //! Many clients at once: claims, writes, streams that miss nothing, and a server that ends or is killed under load.
 
 use std::collections::HashSet;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -218,6 +219,18 @@ fn a_server_that_is_asked_to_end_finishes_and_ends_its_streams() {
     }
     assert!(events.count() < 10_000, "the stream has ended");
     all_there(&place, &acknowledged);
+}
+
+#[test]
+fn half_a_request_does_not_hold_up_the_end() {
+    let place = Place::new();
+    let web = Web::started(place.start().env("RUST_LOG", "warn"), &[]);
+    let mut half = std::net::TcpStream::connect(web.url.trim_start_matches("http://")).expect("a connection");
+    half.write_all(b"GET /health HTT").expect("sent");
+    web.anyone().get("//health");
+    let (code, stderr) = web.stop();
+    assert_eq!(code, Some(0));
+    assert!(!stderr.contains("under way"), "{stderr}");
 }
 
 #[test]

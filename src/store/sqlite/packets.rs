@@ -225,12 +225,15 @@ fn changes(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> R
         .query_row(params![project, since, packet.from_agent.as_str()], |row| {
             number(row, 0)
         })?;
-    // Entries about this packet, and about packets that are not the caller's to know, are taken out again.
+    // Entries about this packet, about packets that are not the caller's to know, and reports on those are taken out again.
     let (all, owner) = sight(actor);
     let mut hidden = conn.prepare_cached(&format!(
         "SELECT l.agent FROM handoff h JOIN ledger l INDEXED BY ledger_subject ON l.project_id = h.project_id AND l.subject = h.id
             AND l.seq > ?4 AND l.kind NOT IN ('remembered', 'outcome', 'created')
-         WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT coalesce({SIGHT}, FALSE))"
+         WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT coalesce({SIGHT}, FALSE))
+         UNION ALL
+         SELECT o.author FROM outcome o JOIN handoff h ON h.id = o.handoff_id
+         WHERE o.project_id = ?1 AND o.seq > ?4 AND o.handoff_id IS NOT NULL AND NOT coalesce({SIGHT}, FALSE)"
     ))?;
     let rows = hidden.query_map(params![project, all, owner, since, packet.id.as_str()], |row| {
         row.get::<_, String>(0)

@@ -141,8 +141,9 @@ CREATE INDEX ledger_subject ON ledger (project_id, subject, seq)
     WHERE kind NOT IN ('remembered', 'outcome', 'created');
 ";
 
-/// What version 2 added: the tokens of those who come in over HTTP.
-const TOKENS: &str = "
+/// What version 2 added: the tokens of those who come in over HTTP, and a way to the reports on packets.
+const SECOND: &str = "
+CREATE INDEX outcome_packet ON outcome (project_id, seq) WHERE handoff_id IS NOT NULL;
 CREATE TABLE token (
     id         TEXT PRIMARY KEY,
     hash       TEXT NOT NULL,
@@ -191,7 +192,7 @@ CREATE TRIGGER content_delete BEFORE DELETE ON content
 /// When SQLite refuses.
 pub fn create(conn: &Connection, store_id: &str) -> rusqlite::Result<()> {
     conn.execute_batch(TABLES)?;
-    conn.execute_batch(TOKENS)?;
+    conn.execute_batch(SECOND)?;
     conn.execute_batch(super::search::CREATE)?;
     conn.execute_batch(TRIGGERS)?;
     conn.execute("INSERT INTO meta (store_id) VALUES (?1)", [store_id])?;
@@ -205,7 +206,7 @@ pub fn create(conn: &Connection, store_id: &str) -> rusqlite::Result<()> {
 /// When SQLite refuses.
 pub fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
     if from < 2 {
-        conn.execute_batch(TOKENS)?;
+        conn.execute_batch(SECOND)?;
     }
     conn.pragma_update(None, "user_version", VERSION)
 }

@@ -11,7 +11,8 @@ fn aged() -> Bench {
     bench.remember(&actor("a", Some("s"), None, at(0)), "k", "1");
     bench.runtime.block_on(bench.store.close());
     let sql = rusqlite::Connection::open(bench.store.path()).unwrap();
-    sql.execute_batch("DROP TABLE token; PRAGMA user_version = 1").unwrap();
+    sql.execute_batch("DROP TABLE token; DROP INDEX outcome_packet; PRAGMA user_version = 1")
+        .unwrap();
     bench
 }
 
