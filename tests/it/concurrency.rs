@@ -9,7 +9,7 @@ use crate::handoffs::{id, resume};
 use crate::harness::{Place, Server, answer_of, assert_warned};
 
 /// Runs `work` in one thread for each number below `count`, and gives what each returned, in order.
-fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub fn at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = (0..count).map(|n| scope.spawn(move || work(n))).collect();

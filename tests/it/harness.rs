@@ -288,6 +288,26 @@ impl Refusal {
     pub fn text(&self) -> String {
         format!("{} {}", self.message, self.hint)
     }
+
+    /// Asserts that it shows nothing of how the program is made.
+    #[track_caller]
+    pub fn hides_the_inside(&self) {
+        for inside in [
+            "SELECT ",
+            "INSERT ",
+            "fts5",
+            "rusqlite",
+            ".rs:",
+            "src/",
+            "no such column",
+            "panicked",
+        ] {
+            assert!(
+                !self.text().contains(inside),
+                "a refusal shows the inside ({inside}): {self:?}"
+            );
+        }
+    }
 }
 
 /// One running server and the client's end of its pipes.
@@ -655,21 +675,7 @@ pub fn answer_of(reply: &Value) -> Result<Value, Refusal> {
                 .get("hint")
                 .map_or_else(String::new, |hint| hint.as_str().expect("a hint is text").to_owned()),
         };
-        for inside in [
-            "SELECT ",
-            "INSERT ",
-            "fts5",
-            "rusqlite",
-            ".rs:",
-            "src/",
-            "no such column",
-            "panicked",
-        ] {
-            assert!(
-                !refusal.text().contains(inside),
-                "a refusal shows the inside ({inside}): {refusal:?}"
-            );
-        }
+        refusal.hides_the_inside();
         return Err(refusal);
     }
     assert!(

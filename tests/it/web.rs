@@ -58,12 +58,7 @@ impl Web {
 
     /// Somebody who shows no token.
     pub fn anyone(&self) -> Client {
-        Client {
-            url: self.url.clone(),
-            home: "/workspaces/default/projects/default".to_owned(),
-            headers: Vec::new(),
-            agent: agent(),
-        }
+        Client::at(&self.url)
     }
 
     /// Somebody who shows this token.
@@ -158,15 +153,27 @@ impl Answer {
                 .unwrap_or_else(|| panic!("no {name}: {self:?}"))
                 .to_owned()
         };
-        Refusal {
+        let refusal = Refusal {
             code: text("code"),
             message: text("message"),
             hint: text("hint"),
-        }
+        };
+        refusal.hides_the_inside();
+        refusal
     }
 }
 
 impl Client {
+    /// Somebody who shows no token to the server at this address.
+    pub fn at(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            home: "/workspaces/default/projects/default".to_owned(),
+            headers: Vec::new(),
+            agent: agent(),
+        }
+    }
+
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -200,6 +207,11 @@ impl Client {
 
     /// Sends a request that may get no answer.
     pub fn try_ask(&self, method: &str, path: &str, body: Option<&str>) -> Result<Answer, ureq::Error> {
+        self.send(method, path, body.map(str::as_bytes))
+    }
+
+    /// Sends a request whose body may be no text; it may get no answer.
+    pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Result<Answer, ureq::Error> {
         let mut request = ureq::http::Request::builder().method(method).uri(self.path(path));
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -213,7 +225,7 @@ impl Client {
                 if !named {
                     request = request.header("Content-Type", "application/json");
                 }
-                self.agent.run(request.body(body.to_owned()).expect("a request"))?
+                self.agent.run(request.body(body).expect("a request"))?
             }
             None => self.agent.run(request.body(()).expect("a request"))?,
         };
@@ -290,6 +302,11 @@ impl Client {
 
     /// A stream of events, from its first one on.
     pub fn stream(&self, path: &str) -> Events {
+        self.try_stream(path).expect("a stream")
+    }
+
+    /// A stream of events from a server that may not be there.
+    pub fn try_stream(&self, path: &str) -> Result<Events, ureq::Error> {
         let mut request = ureq::http::Request::builder()
             .method("GET")
             .uri(self.path(path))
@@ -297,11 +314,11 @@ impl Client {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let answer = self.agent.run(request.body(()).expect("a request")).expect("a stream");
+        let answer = self.agent.run(request.body(()).expect("a request"))?;
         assert_eq!(answer.status(), 200);
-        Events {
+        Ok(Events {
             lines: BufReader::new(Box::new(answer.into_body().into_reader())),
-        }
+        })
     }
 }
 
