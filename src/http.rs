@@ -22,6 +22,7 @@ mod workspaces;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use axum::Router;
@@ -57,7 +58,8 @@ pub struct Setup {
     pub strict: bool,
     /// Requests that a token may make in a second; zero: any number.
     pub rate: u32,
-    /// Whether only programs of this machine can reach it: then, and while no token was ever made, it serves without one.
+    /// Whether it serves without a token while none was ever made: when only programs of this machine can reach it, and
+    /// nobody had a token when it started.
     pub local: bool,
 }
 
@@ -71,6 +73,8 @@ pub struct Served {
     /// The proof that was asked for on the page.
     on_page: page::Proving,
     streams: Streams,
+    /// Whether the store was ever seen to have tokens: from then on nobody comes in without one, though it may go away.
+    closed: AtomicBool,
     /// Turns true when the server is to end.
     ending: watch::Receiver<bool>,
 }
@@ -116,6 +120,7 @@ pub async fn serve(
         browsers: Browsers::new()?,
         on_page: page::Proving::default(),
         streams: Streams::default(),
+        closed: AtomicBool::new(false),
         ending,
     });
     let mut router = Router::new();

@@ -93,7 +93,7 @@ async fn serve(app: Arc<App>, args: Serve, json: bool, shutdown: impl Future<Out
         say("handoff-memory: other machines have no name to ask by yet: start it with --allow-host NAME");
     }
     let setup = Setup {
-        local: config.is_local(),
+        local: config.is_local() && !closed,
         hosts: config.hosts,
         origins: config.origins,
         strict: config.root_only,

@@ -44,6 +44,23 @@ impl Failure {
         }
     }
 
+    /// The same for one who has not come in yet: that it was not done, and nothing of the store.
+    #[must_use]
+    pub fn veiled(mut self) -> Self {
+        "the store cannot be read".clone_into(&mut self.failed.error.message);
+        "ask again, or ask whoever runs the server: its log says more".clone_into(&mut self.failed.error.hint);
+        self
+    }
+
+    /// What an address asks for cannot be done: a value in it that cannot be taken is no field of a body.
+    pub fn of_look(error: AppError) -> Self {
+        let mut failure = Self::from(error);
+        if failure.status == StatusCode::UNPROCESSABLE_ENTITY {
+            failure.status = StatusCode::BAD_REQUEST;
+        }
+        failure
+    }
+
     /// Its status.
     pub fn status(&self) -> StatusCode {
         self.status

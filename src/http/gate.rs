@@ -1,5 +1,6 @@
 //! What every request passes before its route: is it meant for us, from where does it come, who is it, and how many of them.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -142,9 +143,17 @@ async fn admitted(served: &Served, headers: &HeaderMap, of_page: bool) -> Result
             Some(bearer(value).ok_or_else(|| refused("the Authorization header is not of the form `Bearer TOKEN`"))?)
         }
     };
-    let token = match served.app.admit(shown).await? {
+    let open = served.setup.local && !served.closed.load(Ordering::Relaxed);
+    let admission = served.app.admit(shown).await.map_err(|error| {
+        let failure = Failure::from(error);
+        if open { failure } else { failure.veiled() }
+    })?;
+    if admission != Admission::Open {
+        served.closed.store(true, Ordering::Relaxed);
+    }
+    let token = match admission {
         Admission::Known(token) => Some(token),
-        Admission::Open if served.setup.local => None,
+        Admission::Open if open => None,
         Admission::Open | Admission::Missing => {
             return Err(refused("this server serves nobody without a token"));
         }

@@ -104,7 +104,12 @@ pub async fn measure(State(served): State<Shared>, request: Request, next: Next)
     served.metrics.under_way.dec();
     let status = response.status().as_u16();
     let took = started.elapsed();
-    let labels = [method.as_str(), &route, &status.to_string()];
+    // A client may send any word as its method; a number for each would be kept for ever.
+    let method = match method.as_str() {
+        known @ ("GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "OPTIONS" | "PATCH") => known,
+        _ => "other",
+    };
+    let labels = [method, &route, &status.to_string()];
     served
         .metrics
         .requests

@@ -107,7 +107,8 @@ async fn read(State(served): State<Shared>, mut asked: Asked) -> Result<Json<wir
     };
     let from = cursor.map(|text| SearchCursor::parse(&text)).transpose();
     sought.from = from.map_err(Failure::of_address)?;
-    let page = served.app.search(&asked.caller, sought.clone(), ROOM).await?;
+    let page = served.app.search(&asked.caller, sought.clone(), ROOM).await;
+    let page = page.map_err(Failure::of_look)?;
     let mut answer = make::recalled(&page.versions, page.total, warnings);
     answer.total_capped = make::flag(page.total_capped);
     answer.next_cursor = page.next.map(|next| next.to_string());

@@ -221,3 +221,67 @@ fn every_answer_says_what_it_is_not_to_be_taken_for() {
         web.with(&ann).ask("GET", "/stats", None).status == 200
     });
 }
+
+/// Puts something else, or nothing, where the database is.
+fn replaced(place: &Place, by: Option<&str>) {
+    for beside in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+        let _ = std::fs::remove_file(place.path().join(beside));
+    }
+    if let Some(text) = by {
+        std::fs::write(place.db(), text).expect("it is written");
+    }
+}
+
+#[test]
+fn a_store_that_goes_away_opens_no_door_and_tells_nothing_at_it() {
+    let text = "no database at all, but a text of some length";
+    for made_before in [true, false] {
+        let place = Place::new();
+        let first = made_before.then(|| token(&place, &["--owner", "ann"]));
+        let web = Web::of(&place, &[]);
+        let ann = first.unwrap_or_else(|| token(&place, &["--owner", "ann"]));
+        assert_eq!(web.anyone().ask("GET", "/stats", None).status, 401);
+        assert_eq!(web.with(&ann).ask("GET", "/stats", None).status, 200);
+        replaced(&place, None);
+        for client in [web.anyone(), web.with(&ann), web.with("hmt_x")] {
+            for path in ["/stats", "//workspaces", "//metrics", "//openapi.json", "/verify"] {
+                assert_eq!(client.ask("GET", path, None).refused(401).code, "not_allowed", "{path}");
+            }
+            let body = json!({"scope": "s", "key": "k", "value": 1});
+            assert_eq!(client.post("/records", &body).refused(401).code, "not_allowed");
+        }
+        assert!(!place.db().exists(), "and nothing is made in its place");
+        // A token of the store that is there now is good again, without a restart.
+        let bob = token(&place, &["--owner", "bob"]);
+        assert_eq!(who(&web.with(&bob)).0, "bob");
+        replaced(&place, Some(text));
+        let answer = web.anyone().ask("GET", "/stats", None);
+        assert_eq!(answer.refused(500).code, "corrupt");
+        let form = web.anyone().header("Content-Type", "application/x-www-form-urlencoded");
+        let signing = form.ask("POST", "//ui/signin", Some("token=hmt_x"));
+        let path = place.path().to_str().expect("UTF-8");
+        for answer in [answer, signing] {
+            assert!(answer.status == 500 && !answer.body.contains(path), "{answer:?}");
+        }
+    }
+}
+
+#[test]
+fn what_anyone_sends_as_a_method_or_an_address_is_no_number_of_its_own() {
+    let place = Place::new();
+    let web = Web::of(&place, &[]);
+    let numbers = || web.anyone().ask("GET", "//metrics", None).body.lines().count();
+    let ask = |n: usize| {
+        for host in ["localhost", "evil.example"] {
+            let head = format!("METHOD{n} /address/{n} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            assert!(raw(&web, &head).starts_with("HTTP/1.1 40"), "{head}");
+        }
+        web.anyone()
+            .get(&format!("//workspaces/w{n}/projects/p{n}/stats?n={n}"));
+    };
+    ask(0);
+    numbers();
+    let before = numbers();
+    (1..20).for_each(ask);
+    assert_eq!(numbers(), before);
+}

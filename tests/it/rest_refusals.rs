@@ -6,7 +6,7 @@ use crate::harness::Place;
 use crate::rest_work::agent;
 use crate::web::Web;
 
-/// Method, address, body, status, code, and what the message must tell. `OPEN` and `GONE` are packets.
+/// Method, address, body, status, code, and what the message must tell. `OPEN` and `GONE` are packets, `LONG` is a word.
 const REFUSED: &str = r#"
   an address that cannot be read, or where nothing is
 GET  | //nothing | | 404 | not_found | /nothing
@@ -24,6 +24,7 @@ GET  | /records?scope=app&cursor=x | | 400 | invalid_argument | cursor
 GET  | /records?scope=app&key=rate&cursor=v1.0 | | 400 | invalid_argument | cursor
 GET  | /records?min_confidence=NaN | | 400 | invalid_argument | min_confidence
 GET  | /records/history?scope=app | | 400 | invalid_argument | key
+GET  | /records?query=LONG | | 400 | invalid_argument | 4096
 GET  | /handoffs?state=waiting | | 400 | invalid_argument | state
 GET  | /handoffs?mine=perhaps | | 400 | invalid_argument | mine
 GET  | /handoffs?order=best | | 400 | invalid_argument | order
@@ -92,7 +93,10 @@ fn each_refusal_has_its_status_and_tells_what_is_wrong() {
     let cases: Vec<&str> = REFUSED.lines().filter(|line| line.contains('|')).collect();
     assert!(cases.len() > 60);
     for case in cases {
-        let case = case.replace("OPEN", &open).replace("GONE", &gone);
+        let case = case
+            .replace("OPEN", &open)
+            .replace("GONE", &gone)
+            .replace("LONG", &"x".repeat(4_097));
         let parts: Vec<&str> = case.split('|').map(str::trim).collect();
         let [method, path, body, status, code, told] = parts[..] else {
             panic!("not six parts: {case}")

@@ -78,7 +78,8 @@ pub async fn sign_in(State(served): State<Shared>, request: Request) -> Shown {
         return Err(Broken(busy.after(seconds)));
     }
     let shown = form.get("token").unwrap_or_default().trim().to_owned();
-    match served.app.admit(Some(shown)).await? {
+    let admission = served.app.admit(Some(shown)).await;
+    match admission.map_err(|error| Broken(Failure::from(error).veiled()))? {
         Admission::Known(token) => {
             let cookie = served.browsers.sign_in(token.id, secure).map_err(|_| no_random())?;
             let mut response = Redirect::to("/").into_response();
