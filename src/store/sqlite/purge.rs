@@ -2,13 +2,14 @@
 //! what is left of them out of the file.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
 
 use super::fail::Fail;
 use super::ledger::{Journal, ProjectRow, project};
-use super::{listing, packets, search};
+use super::{connection, listing, packets, search};
 use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::purge::{Found, Held, Reason, Target, What, holds};
 use crate::domain::record::version_subject;
@@ -16,6 +17,9 @@ use crate::domain::{Actor, Address, Refusal, limits};
 
 /// How many texts one short read looks through.
 const CHUNK: i64 = 512;
+
+/// How soon the log is tried again while another process moves it.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// Where stored texts are referred to. Each part gives project, subject, what, hash and text of one reference.
 const REFERENCES: &str = "
@@ -284,6 +288,13 @@ pub fn texts_of(conn: &Connection, project: i64, subject: &str, hash: &str) -> R
 /// Says whether the log could be cut; a process that holds a read open stands in the way.
 pub fn clean(conn: &Connection) -> Result<bool, Fail> {
     conn.execute_batch("VACUUM")?;
-    let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    Ok(busy == 0)
+    let started = Instant::now();
+    loop {
+        let busy: bool = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if !busy || started.elapsed() >= connection::BUSY {
+            return Ok(!busy);
+        }
+        // SQLite waits for readers, and not for a process that moves the log just now: that one is done in a moment.
+        std::thread::sleep(AGAIN);
+    }
 }
