@@ -23,6 +23,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
+use tokio::runtime::Builder;
 
 use self::handoffs::draft::Draft;
 use self::output::{Done, Out, Ran, is_attended, say, told};
@@ -207,12 +208,14 @@ pub fn run(cli: Cli) -> ExitCode {
             )
             .into();
         }
-        return in_runtime(config, stdio);
+        return in_runtime(Builder::new_current_thread(), config, stdio);
     };
     if let Command::Serve(args) = command {
-        return in_runtime(config, async move |app| serve::run(app, args, json, stopped()).await);
+        return in_runtime(Builder::new_multi_thread(), config, async move |app| {
+            serve::run(app, args, json, stopped()).await
+        });
     }
-    in_runtime(config, async move |app| {
+    in_runtime(Builder::new_multi_thread(), config, async move |app| {
         interrupt::watch();
         let looks = !json && !matches!(command, Command::Completions(_) | Command::Man(_));
         let caller = app.caller(None, None);
@@ -264,14 +267,14 @@ async fn dispatch(face: &mut Face, command: Command) -> Ran {
     }
 }
 
-/// Runs `work` on a runtime of its own.
-fn in_runtime<F: Future<Output = ExitCode>>(config: Config, work: impl FnOnce(Arc<App>) -> F) -> ExitCode {
-    // Two workers serve one client; the store has a thread of its own.
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-    {
+/// Runs `work` on a runtime of its own. One client is best served by one thread: each further one would have to be woken for
+/// each call, and the store has threads of its own.
+fn in_runtime<F: Future<Output = ExitCode>>(
+    mut runtime: Builder,
+    config: Config,
+    work: impl FnOnce(Arc<App>) -> F,
+) -> ExitCode {
+    let runtime = match runtime.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             say(format!(

@@ -140,7 +140,7 @@ impl Store {
         budget: Budget,
     ) -> Result<Option<Version>, StoreError> {
         self.worker
-            .read(move |conn| versions::one_of(conn, &actor, &at, number, budget))
+            .glance(move |conn| versions::one_of(conn, &actor, &at, number, budget))
             .await
     }
 
@@ -245,7 +245,7 @@ impl Store {
     pub async fn record(&self, actor: Actor, new: NewOutcome, ttl: Span, force: bool) -> Result<Recorded, StoreError> {
         let (look, wanted) = (actor.clone(), new.clone());
         self.worker
-            .read(move |conn| outcomes::known(conn, &look, &wanted))
+            .glance(move |conn| outcomes::known(conn, &look, &wanted))
             .await?;
         self.worker
             .write(move |tx| outcomes::record(tx, &actor, &new, ttl, force))
@@ -268,7 +268,7 @@ impl Store {
     /// Whatever keeps the file from being read or written.
     pub async fn expire_due(&self, actor: Actor) -> Result<u64, StoreError> {
         let look = actor.clone();
-        if !self.worker.read(move |conn| handoffs::any_due(conn, &look)).await? {
+        if !self.worker.glance(move |conn| handoffs::any_due(conn, &look)).await? {
             return Ok(0);
         }
         self.worker
@@ -341,7 +341,7 @@ impl Store {
     /// # Errors
     /// Whatever keeps the file from being read.
     pub async fn last_entry(&self, actor: Actor) -> Result<u64, StoreError> {
-        self.worker.read(move |conn| entries::last(conn, &actor)).await
+        self.worker.glance(move |conn| entries::last(conn, &actor)).await
     }
 
     /// The position of the last entry of the caller's ledger that was written before an instant; 0 when there is none.
@@ -349,7 +349,7 @@ impl Store {
     /// # Errors
     /// Whatever keeps the file from being read.
     pub async fn before(&self, actor: Actor, at: Time) -> Result<u64, StoreError> {
-        self.worker.read(move |conn| entries::before(conn, &actor, at)).await
+        self.worker.glance(move |conn| entries::before(conn, &actor, at)).await
     }
 
     /// The entries about one packet, each with its note.

@@ -32,7 +32,8 @@ impl<H: ServerHandler> Service<RoleServer> for Guarded<H> {
     ) -> Result<ServerResult, ErrorData> {
         let is_call = matches!(request, ClientRequest::CallToolRequest(_));
         let version = context.protocol_version();
-        match caught(self.0.handle_request(request, context)).await {
+        // rmcp moves what runs a request about many times, and the handlers of all methods together are large.
+        match caught(Box::pin(self.0.handle_request(request, context))).await {
             Ok(answer) => answer,
             Err(panic) => {
                 tracing::error!(panic, "a request's handler panicked");

@@ -170,7 +170,7 @@ impl Store {
     /// # Errors
     /// Whatever keeps the file from being read.
     pub async fn token(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
-        self.worker.read(move |conn| tokens::one(conn, &id)).await
+        self.worker.glance(move |conn| tokens::one(conn, &id)).await
     }
 
     /// Ends a token.
@@ -197,7 +197,7 @@ impl Store {
     /// Whatever keeps the file from being read.
     pub async fn admit(&self, shown: Option<String>, now: Time) -> Result<Admission, StoreError> {
         self.worker
-            .read(move |conn| tokens::admit(conn, shown.as_deref(), now))
+            .glance(move |conn| tokens::admit(conn, shown.as_deref(), now))
             .await
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction};
 use tokio::sync::{Semaphore, oneshot};
@@ -129,6 +130,35 @@ impl Worker {
             .unwrap_or_else(|_| Err(StoreError::Internal("a read ended in a panic".to_owned())))
     }
 
+    /// Runs `work` as [`Worker::read`] does, and right here where it can be: for what is found by its key, in less time than
+    /// another thread takes to wake up. Whatever would have to wait is left to another thread all the same, so `work` may be run
+    /// twice.
+    pub async fn glance<T, F>(self: &Arc<Self>, mut work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Fail> + Send + 'static,
+    {
+        match self.at_once(&mut work) {
+            Some(result) => result,
+            None => self.read(work).await,
+        }
+    }
+
+    /// Runs `work` on a connection that rests; nothing when there is none, or when it would have to wait.
+    fn at_once<T>(&self, work: impl FnMut(&Connection) -> Result<T, Fail>) -> Option<Result<T, StoreError>> {
+        let opened = self.shared.rested().pop()?;
+        if !opened.still_there(&self.shared.path) || opened.conn.busy_timeout(Duration::ZERO).is_err() {
+            return None;
+        }
+        let result = self.on(&opened, work);
+        let patient = opened.conn.busy_timeout(connection::BUSY);
+        let waits = matches!(result, Err(StoreError::Busy { .. }));
+        if patient.is_ok() {
+            self.rest(opened, result.as_ref().is_err_and(may_heal));
+        }
+        (!waits).then_some(result)
+    }
+
     /// Runs `work`, which makes its own short reads, on a connection of its own that is not inside a transaction.
     /// A file that is missing or empty is an error here.
     pub async fn survey<T, F>(self: &Arc<Self>, work: F) -> Result<T, StoreError>
@@ -159,19 +189,30 @@ impl Worker {
             return work(&nothing).map_err(|fail| fail.told(path));
         };
         self.shared.opened.store(true, Ordering::Relaxed);
-        let moment = opened
-            .conn
-            .unchecked_transaction()
-            .map_err(|error| told(&error, path))?;
-        let result = connection::recheck(&moment, path).and_then(|()| work(&moment).map_err(|fail| fail.told(path)));
-        drop(moment);
+        let result = self.on(&opened, work);
+        self.rest(opened, result.as_ref().is_err_and(may_heal));
+        result
+    }
+
+    /// Runs `work` on one consistent moment that a connection sees.
+    fn on<T>(&self, opened: &Opened, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, StoreError> {
+        let (conn, path) = (&opened.conn, &self.shared.path);
+        // Kept statements, as parsing these two each time would take a sixth of a short read.
+        let run = |sql: &str| conn.prepare_cached(sql)?.execute([]);
+        run("BEGIN").map_err(|error| told(&error, path))?;
+        let result = connection::recheck(conn, path).and_then(|()| work(conn).map_err(|fail| fail.told(path)));
+        run("COMMIT").map_err(|error| told(&error, path))?;
+        result
+    }
+
+    /// Keeps a reading connection for the next read, unless it holds its moment still; where one is `broken`, so may the others be.
+    fn rest(&self, opened: Opened, broken: bool) {
         let mut readers = self.shared.rested();
-        if result.as_ref().is_err_and(may_heal) {
+        if broken {
             readers.clear();
-        } else if readers.len() < READERS {
+        } else if readers.len() < READERS && opened.conn.is_autocommit() {
             readers.push(opened);
         }
-        result
     }
 
     fn sender(&self) -> Result<mpsc::Sender<Job>, StoreError> {
