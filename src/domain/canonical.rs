@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest, shown as 64 lowercase hex digits.
@@ -33,9 +35,9 @@ impl Hash {
         Some(Self(bytes))
     }
 
-    /// The digest of a canonical body.
-    pub fn of_body(body: &impl serde::Serialize) -> Self {
-        Self::of(&[canonical(body).as_bytes()])
+    /// The digest of a body whose fields are declared as [`ordered`] wants them.
+    pub fn of_body(body: &impl Serialize) -> Self {
+        Self::of(&[ordered(body).as_bytes()])
     }
 
     /// The salted digest of a stored text: `H(nonce || body)`.
@@ -62,24 +64,105 @@ impl fmt::Debug for Hash {
     }
 }
 
-impl serde::Serialize for Hash {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
 /// The canonical JSON text of `body` (RFC 8785): names sorted by UTF-16 code units, no blanks, numbers as ECMAScript
 /// writes them.
-pub fn canonical(body: &impl serde::Serialize) -> String {
+pub fn canonical(body: &impl Serialize) -> String {
     // Our bodies are structs and JSON values with text names and finite numbers, which always can be written.
     serde_json_canonicalizer::to_string(body).unwrap_or_default()
 }
 
+/// The canonical JSON text of a struct that declares its fields in the order of their names, with [`nested`], [`whole`] and [`number`]
+/// where a field could be written otherwise. It takes a tenth of the time that sorting takes, and every write and every proof
+/// makes several.
+pub fn ordered(body: &impl Serialize) -> String {
+    let text = serde_json::to_string(body).unwrap_or_default();
+    debug_assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&text)
+            .map(|value| canonical(&value))
+            .ok()
+            .as_deref(),
+        Some(&*text),
+        "the fields are not in canonical order"
+    );
+    text
+}
+
+/// Writes a field that may hold any JSON in its canonical form.
+///
+/// # Errors
+/// The serializer's.
+pub fn nested<S: Serializer>(value: &impl Serialize, serializer: S) -> Result<S::Ok, S::Error> {
+    RawValue::from_string(canonical(value))
+        .map_err(serde::ser::Error::custom)?
+        .serialize(serializer)
+}
+
+/// Writes a whole number in its canonical form.
+///
+/// # Errors
+/// The serializer's.
+pub fn whole<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    // To this one ECMAScript, which counts in doubles, writes each as it is. Past it only a damaged file counts.
+    if *value <= 1 << 53 {
+        value.serialize(serializer)
+    } else {
+        nested(value, serializer)
+    }
+}
+
+/// Writes a number in its canonical form.
+///
+/// # Errors
+/// The serializer's.
+pub fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    // Most are plain fractions, which every shortest form writes alike.
+    if (0.000_1..1.0).contains(value) {
+        value.serialize(serializer)
+    } else {
+        nested(value, serializer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[derive(Serialize)]
+    struct Body<'a> {
+        any: &'a str,
+        #[serde(serialize_with = "number")]
+        confidence: f64,
+        #[serde(serialize_with = "nested", skip_serializing_if = "Option::is_none")]
+        meta: Option<&'a Value>,
+        #[serde(serialize_with = "whole")]
+        seq: u64,
+    }
+
+    proptest! {
+        /// The library, which sorts, has the last word.
+        #[test]
+        fn an_ordered_body_is_canonical(any in any::<String>(), confidence in prop_oneof![0.0..=1.0, Just(1e-12), Just(1.0), Just(0.000_099)],
+                                        name in any::<String>(), number in any::<f64>(), seq in any::<u64>()) {
+            let meta = json!({"z": number, (name): [1.0, {"b": null, "a": any}]});
+            for meta in [None, Some(&meta)] {
+                let body = Body { any: &any, confidence, meta, seq };
+                let mut same = json!({"seq": seq, "confidence": confidence, "any": any});
+                if let Some(meta) = meta {
+                    same["meta"] = meta.clone();
+                }
+                prop_assert_eq!(ordered(&body), canonical(&same));
+            }
+        }
+    }
 
     #[test]
     fn hashes_go_to_text_and_back() {

@@ -339,50 +339,50 @@ pub enum Sight {
 /// Everything of a packet that its hash covers: what is fixed when it is written, texts replaced by their hash.
 #[derive(Debug, Serialize)]
 pub struct PacketBody<'a> {
-    /// The format of this body: 1.
-    pub v: u8,
-    /// Its name.
-    pub id: &'a str,
-    /// The outer home.
-    pub workspace: &'a str,
-    /// The inner home.
-    pub project: &'a str,
+    /// The project's checkpoint just before.
+    pub checkpoint: &'a str,
+    /// The packet whose work it goes on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues: Option<&'a str>,
+    /// When, RFC 3339 in UTC with milliseconds.
+    pub created_at: &'a str,
+    /// The directory that the work is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<&'a str>,
+    /// When it expires, as it was first set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<&'a str>,
     /// Who wrote it.
     pub from_agent: &'a str,
     /// In which run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_session: Option<&'a str>,
-    /// Whom it is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to_agent: Option<&'a str>,
-    /// Whom it belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub owner: Option<&'a str>,
-    /// The directory that the work is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<&'a str>,
-    /// `manual` or `automatic`.
-    pub origin: &'a str,
-    /// `H(nonce || texts)`.
-    pub texts_hash: &'a str,
-    /// The hashes of the pinned versions, in order.
-    pub refs: Vec<String>,
     /// The git work tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<&'a Git>,
-    /// The project's checkpoint just before.
-    pub checkpoint: &'a str,
-    /// When, RFC 3339 in UTC with milliseconds.
-    pub created_at: &'a str,
-    /// When it expires, as it was first set.
+    /// Its name.
+    pub id: &'a str,
+    /// `manual` or `automatic`.
+    pub origin: &'a str,
+    /// Whom it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<&'a str>,
+    pub owner: Option<&'a str>,
+    /// The inner home.
+    pub project: &'a str,
+    /// The hashes of the pinned versions, in order.
+    pub refs: Vec<String>,
     /// The packet whose place it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<&'a str>,
-    /// The packet whose work it goes on with.
+    /// `H(nonce || texts)`.
+    pub texts_hash: &'a str,
+    /// Whom it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub continues: Option<&'a str>,
+    pub to_agent: Option<&'a str>,
+    /// The format of this body: 1.
+    pub v: u8,
+    /// The outer home.
+    pub workspace: &'a str,
 }
 
 impl PacketBody<'_> {

@@ -93,32 +93,34 @@ pub struct Stamp {
     pub session: Option<Session>,
 }
 
-/// Everything of an entry that its hash covers.
+/// Everything of an entry that its hash covers, in the order of its canonical form.
 #[derive(Debug, Serialize)]
 pub struct EntryBody<'a> {
-    /// The position, from 1 without gaps.
-    pub seq: u64,
-    /// When, RFC 3339 in UTC with milliseconds; never before the entry above.
-    pub at: &'a str,
     /// Who acted.
     pub agent: &'a str,
-    /// In which run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<&'a str>,
-    /// What kind of thing happened.
-    pub kind: &'a str,
-    /// What it happened to.
-    pub subject: &'a str,
+    /// When, RFC 3339 in UTC with milliseconds; never before the entry above.
+    pub at: &'a str,
     /// What it set.
+    #[serde(serialize_with = "super::canonical::nested")]
     pub detail: &'a Value,
     /// What it vouches for.
     pub digest: &'a str,
+    /// What kind of thing happened.
+    pub kind: &'a str,
+    /// The position, from 1 without gaps.
+    #[serde(serialize_with = "super::canonical::whole")]
+    pub seq: u64,
+    /// In which run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<&'a str>,
+    /// What it happened to.
+    pub subject: &'a str,
 }
 
 impl EntryBody<'_> {
     /// The entry's hash: `H(previous hash in hex || canonical body)`.
     pub fn hash(&self, previous: &str) -> Hash {
-        Hash::of(&[previous.as_bytes(), super::canonical::canonical(self).as_bytes()])
+        Hash::of(&[previous.as_bytes(), super::canonical::ordered(self).as_bytes()])
     }
 }
 

@@ -74,42 +74,44 @@ impl Tags {
     }
 }
 
-/// Everything of a version that its hash covers.
+/// Everything of a version that its hash covers, in the order of its canonical form.
 #[derive(Debug, Clone, Serialize)]
 pub struct VersionBody<'a> {
-    /// The format of this body: 1.
-    pub v: u8,
-    /// The outer home.
-    pub workspace: &'a str,
+    /// Who wrote it.
+    pub author: &'a str,
+    /// The confidence that it was written with.
+    #[serde(serialize_with = "super::canonical::number")]
+    pub confidence: f64,
+    /// When, RFC 3339 in UTC with milliseconds.
+    pub created_at: &'a str,
+    /// Its name there.
+    pub key: &'a str,
+    /// What another system keeps beside the value.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::canonical::nested")]
+    pub meta: Option<&'a Value>,
+    /// The hash of the version before, 64 zeros for the first.
+    pub prev_hash: &'a str,
+    /// The only agent that may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub private_to: Option<&'a str>,
     /// The inner home.
     pub project: &'a str,
     /// Where the record lives.
     pub scope: &'a str,
-    /// Its name there.
-    pub key: &'a str,
-    /// Which version, from 1 without gaps.
-    pub version: u64,
-    /// `H(nonce || value)`.
-    pub value_hash: &'a str,
-    /// The tags, in the order in which they were given.
-    pub tags: Vec<&'a str>,
-    /// What another system keeps beside the value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub meta: Option<&'a Value>,
-    /// Who wrote it.
-    pub author: &'a str,
     /// In which run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<&'a str>,
-    /// The only agent that may see it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub private_to: Option<&'a str>,
-    /// The confidence that it was written with.
-    pub confidence: f64,
-    /// When, RFC 3339 in UTC with milliseconds.
-    pub created_at: &'a str,
-    /// The hash of the version before, 64 zeros for the first.
-    pub prev_hash: &'a str,
+    /// The tags, in the order in which they were given.
+    pub tags: Vec<&'a str>,
+    /// The format of this body: 1.
+    pub v: u8,
+    /// `H(nonce || value)`.
+    pub value_hash: &'a str,
+    /// Which version, from 1 without gaps.
+    #[serde(serialize_with = "super::canonical::whole")]
+    pub version: u64,
+    /// The outer home.
+    pub workspace: &'a str,
 }
 
 impl VersionBody<'_> {

@@ -97,6 +97,22 @@ pub fn reader(path: &Path) -> Result<Option<Opened>, StoreError> {
     }))
 }
 
+/// One more connection to the file that `conn` reads, for reading.
+///
+/// # Errors
+/// When the file cannot be opened once more.
+pub fn beside(conn: &Connection) -> rusqlite::Result<Connection> {
+    let path = conn.path().unwrap_or_default();
+    // A copy that is proved may not be written, even by SQLite.
+    let flags = match conn.is_readonly("main")? {
+        true => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        false => OpenFlags::SQLITE_OPEN_READ_WRITE,
+    };
+    let beside = connected(Path::new(path), flags)?;
+    beside.pragma_update(None, "query_only", true)?;
+    Ok(beside)
+}
+
 /// An empty store in memory, which answers for a file that is not there.
 ///
 /// # Errors
@@ -141,17 +157,7 @@ pub fn recheck(conn: &Connection, path: &Path) -> Result<(), StoreError> {
 
 fn open(path: &Path) -> Result<Connection, StoreError> {
     // SQLite is given no leave to create: only `place::create` does, with the right mode.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || -> rusqlite::Result<Connection> {
-        let conn = Connection::open_with_flags(path, flags)?;
-        conn.busy_timeout(BUSY)?;
-        conn.set_prepared_statement_cache_capacity(96);
-        // Otherwise SQLite looks at what is bound while it plans, and plans a kept statement anew at each call.
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        super::functions::add(&conn)?;
-        Ok(conn)
-    };
-    open().map_err(|error| match std::fs::metadata(path) {
+    connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|error| match std::fs::metadata(path) {
         Ok(_) => told(&error, path),
         Err(io) => StoreError::Io {
             path: path.to_owned(),
@@ -195,6 +201,16 @@ fn wal(conn: &Connection, path: &Path) -> Result<(), StoreError> {
             }
         }
     }
+}
+
+fn connected(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(BUSY)?;
+    conn.set_prepared_statement_cache_capacity(96);
+    // Otherwise SQLite looks at what is bound while it plans, and plans a kept statement anew at each call.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    super::functions::add(&conn)?;
+    Ok(conn)
 }
 
 /// Makes the tables, or brings them up to date, unless another process was faster; the schema is read inside the transaction

@@ -17,7 +17,7 @@ mod tests;
 
 use rusqlite::Connection;
 
-pub use check::check;
+pub use check::{Mismatch, check};
 pub use find::{elsewhere, find};
 pub use terms::Indexed;
 

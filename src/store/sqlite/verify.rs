@@ -4,7 +4,10 @@
 //! writers go on beside it and nothing pins the write-ahead log for long. Two steps are single reads that take as long as
 //! the file is large: SQLite's own check and that of the search index; neither makes a writer wait. Whatever belongs
 //! together is written in one transaction, so that a moment never shows a row without its entry. Memory stays the same
-//! however large the file is, but for one bit for each stored text and 24 bytes for each record in the search index.
+//! however large the file is, but for one bit for each stored text.
+//!
+//! The search index, which is half of the work, is checked by a thread of its own, on a connection of its own, while the
+//! rows are walked.
 
 mod ledgers;
 mod leftovers;
@@ -15,9 +18,15 @@ mod rows;
 mod tests;
 mod versions;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
 use rusqlite::Connection;
 
 use self::rows::{Bits, Walk};
+use super::{connection, search};
 use crate::domain::fault::Report;
 use crate::domain::ledger::Checkpoint;
 
@@ -31,9 +40,16 @@ struct Check<'a> {
     /// Which stored texts something refers to.
     texts: Bits,
     progress: &'a mut dyn FnMut(u64, u64),
-    steps: u64,
+    /// How far both threads are.
+    steps: &'a AtomicU64,
     total: u64,
 }
+
+/// How often who waits is told of the search index once the rows are done.
+const TOLD: Duration = Duration::from_millis(100);
+
+/// What the check of the search index came to.
+type Searched = rusqlite::Result<Option<search::Mismatch>>;
 
 /// Proves the whole file, and that it extends each of the checkpoints. Faults are what is found; that something cannot be
 /// read is one, too.
@@ -63,23 +79,37 @@ pub fn verify(
         .fold(u64::try_from(entries).unwrap_or(0), |sum, table| {
             sum.saturating_add(size(table))
         });
+    let steps = AtomicU64::new(0);
     let mut check = Check {
         conn,
         report: Report::default(),
         texts: Bits::up_to(newest_text),
         progress,
-        steps: 0,
+        steps: &steps,
         total,
     };
-    check.sqlite();
-    ledgers::check(&mut check, checkpoints);
-    versions::check(&mut check);
-    packets::check(&mut check);
-    outcomes::check(&mut check);
-    leftovers::check(&mut check);
-    check.search();
+    let beside = connection::beside(conn)?;
+    thread::scope(|threads| {
+        let (done, searched) = mpsc::channel();
+        let steps = &steps;
+        threads.spawn(move || done.send(check_search(&beside, steps)));
+        check.sqlite();
+        ledgers::check(&mut check, checkpoints);
+        versions::check(&mut check);
+        packets::check(&mut check);
+        outcomes::check(&mut check);
+        leftovers::check(&mut check);
+        check.search(&searched);
+    });
     (check.progress)(check.total, check.total);
     Ok(check.report)
+}
+
+fn check_search(conn: &Connection, steps: &AtomicU64) -> Searched {
+    let moment = conn.unchecked_transaction()?;
+    search::check(&moment, || {
+        steps.fetch_add(1, Ordering::Relaxed);
+    })
 }
 
 impl<'a> Check<'a> {
@@ -90,15 +120,15 @@ impl<'a> Check<'a> {
     /// One more row was checked.
     fn count(&mut self) {
         self.report.checked += 1;
-        self.step();
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        if self.report.checked.is_multiple_of(CHUNK as u64) {
+            self.tell();
+        }
     }
 
-    /// One more step of those that whoever waits is told of.
-    fn step(&mut self) {
-        self.steps += 1;
-        if self.steps.is_multiple_of(CHUNK as u64) {
-            (self.progress)(self.steps.min(self.total), self.total);
-        }
+    /// Tells whoever waits how far it is.
+    fn tell(&mut self) {
+        (self.progress)(self.steps.load(Ordering::Relaxed).min(self.total), self.total);
     }
 
     /// That a step could not be finished because SQLite could not read.
@@ -125,11 +155,17 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn search(&mut self) {
-        let found = self
-            .conn
-            .unchecked_transaction()
-            .and_then(|moment| super::search::check(&moment, || self.step()));
+    /// Waits for what the check of the search index finds.
+    fn search(&mut self, searched: &mpsc::Receiver<Searched>) {
+        let found = loop {
+            match searched.recv_timeout(TOLD) {
+                Ok(found) => break found,
+                Err(RecvTimeoutError::Timeout) => self.tell(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return self.note("unreadable", "the search index", "its check broke off");
+                }
+            }
+        };
         match found {
             Ok(None) => {}
             Ok(Some(mismatch)) => {

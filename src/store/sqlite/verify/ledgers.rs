@@ -139,14 +139,14 @@ fn ledger(check: &mut Check, project: &Project, store: Option<&str>) -> rusqlite
                 check.astray(&project.place());
                 return Ok(());
             }
-            let place = format!("{} entry {seq}", project.place());
+            let place = || format!("{} entry {seq}", project.place());
             if seq != at.seq + 1 {
-                check.note("ledger_gap", &place, format!("it follows entry {}", at.seq));
+                check.note("ledger_gap", place(), format!("it follows entry {}", at.seq));
             }
             match entry(check, project, store, &place, &Cells(row), &at) {
                 Ok(next) => at = next,
                 Err(what) => {
-                    check.note("ledger", &place, what);
+                    check.note("ledger", place(), what);
                     at.seq = seq;
                 }
             }
@@ -163,67 +163,71 @@ fn entry(
     check: &mut Check,
     project: &Project,
     store: Option<&str>,
-    place: &str,
+    place: &dyn Fn() -> String,
     cells: &Cells,
     before: &At,
 ) -> Result<At, Wrong> {
     let seq = cells.integer(0)?;
-    let (at, agent, session) = (cells.text(1)?, cells.text(2)?, cells.maybe(3)?);
-    let (kind, subject, detail_text) = (cells.text(4)?, cells.text(5)?, cells.text(6)?);
-    let (digest, hash) = (cells.text(7)?, cells.text(8)?);
-    let detail: Value = serde_json::from_str(&detail_text).map_err(|_| "its detail is not JSON".to_owned())?;
+    let (at, agent, session) = (cells.str(1)?, cells.str(2)?, cells.maybe_str(3)?);
+    let (kind, subject, detail_text) = (cells.str(4)?, cells.str(5)?, cells.str(6)?);
+    let (digest, hash) = (cells.str(7)?, cells.str(8)?);
+    let detail: Value = serde_json::from_str(detail_text).map_err(|_| "its detail is not JSON".to_owned())?;
     let body = EntryBody {
         seq: u64::try_from(seq).unwrap_or(0),
-        at: &at,
-        agent: &agent,
-        session: session.as_deref(),
-        kind: &kind,
-        subject: &subject,
+        at,
+        agent,
+        session,
+        kind,
+        subject,
         detail: &detail,
-        digest: &digest,
+        digest,
     };
     if body.hash(&before.hash).to_string() != hash {
         check.note(
             "ledger_hash",
-            place,
+            place(),
             "its hash does not follow from the entry before it and its own fields",
         );
     }
     if canonical(&detail) != detail_text {
-        check.note("ledger", place, "its detail is not in canonical form");
+        check.note("ledger", place(), "its detail is not in canonical form");
     }
-    if at < before.time || Time::parse(&at).is_none_or(|time| time.to_string() != at) {
+    if at < before.time.as_str() || Time::parse(at).is_none_or(|time| time.to_string() != at) {
         check.note(
             "ledger_time",
-            place,
+            place(),
             "its time is unreadable or before that of the entry above it",
         );
     }
-    let parsed = Kind::parse(&kind).ok_or_else(|| format!("its kind {kind:?} is unknown"))?;
+    let parsed = Kind::parse(kind).ok_or_else(|| format!("its kind {kind:?} is unknown"))?;
     let vouches_itself = !matches!(parsed, Kind::Remembered | Kind::HandedOff);
     if vouches_itself && Hash::of(&[detail_text.as_bytes()]).to_string() != digest {
-        check.note("ledger_digest", place, "its digest is not the hash of its detail");
+        check.note("ledger_digest", place(), "its digest is not the hash of its detail");
     }
     if (parsed == Kind::Created) != (seq == 1) {
         check.note(
             "ledger",
-            place,
+            place(),
             "a project is created by its first entry and by no other",
         );
     }
     if let Err(what) = crate::domain::ledger::detail::check(parsed, &detail) {
-        check.note("ledger_detail", place, what);
+        check.note("ledger_detail", place(), what);
     }
     let found = match parsed {
-        Kind::Created => created(project, store, &subject, &detail, &at),
-        _ => vouched(check, project, parsed, &subject, &detail, seq),
+        Kind::Created => created(project, store, subject, &detail, at),
+        _ => vouched(check, project, parsed, subject, &detail, seq),
     };
     match found {
         Ok(None) => {}
-        Ok(Some((fault, what))) => check.note(fault, place, what),
-        Err(error) => check.unreadable(place, &error),
+        Ok(Some((fault, what))) => check.note(fault, place(), what),
+        Err(error) => check.unreadable(&place(), &error),
     }
-    Ok(At { seq, time: at, hash })
+    Ok(At {
+        seq,
+        time: at.to_owned(),
+        hash: hash.to_owned(),
+    })
 }
 
 type Found = rusqlite::Result<Option<(&'static str, String)>>;

@@ -44,8 +44,8 @@ pub type Wrong = String;
 /// One row, its columns read by what they must be.
 pub struct Cells<'r>(pub &'r Row<'r>);
 
-impl Cells<'_> {
-    fn value(&self, column: usize) -> Result<ValueRef<'_>, Wrong> {
+impl<'r> Cells<'r> {
+    fn value(&self, column: usize) -> Result<ValueRef<'r>, Wrong> {
         self.0
             .get_ref(column)
             .map_err(|_| format!("column {column} is missing"))
@@ -58,15 +58,25 @@ impl Cells<'_> {
 
     /// A text.
     pub fn text(&self, column: usize) -> Result<String, Wrong> {
-        self.maybe(column)?.ok_or_else(|| self.wrong(column, "a text"))
+        self.str(column).map(str::to_owned)
     }
 
     /// A text, or nothing.
     pub fn maybe(&self, column: usize) -> Result<Option<String>, Wrong> {
+        Ok(self.maybe_str(column)?.map(str::to_owned))
+    }
+
+    /// A text where it lies: entries and versions are most of the rows.
+    pub fn str(&self, column: usize) -> Result<&'r str, Wrong> {
+        self.maybe_str(column)?.ok_or_else(|| self.wrong(column, "a text"))
+    }
+
+    /// A text where it lies, or nothing.
+    pub fn maybe_str(&self, column: usize) -> Result<Option<&'r str>, Wrong> {
         match self.value(column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text.to_owned())),
+                Ok(text) => Ok(Some(text)),
                 Err(_) => Err(self.wrong(column, "UTF-8")),
             },
             _ => Err(self.wrong(column, "a text")),

@@ -43,96 +43,95 @@ pub fn check(check: &mut Check) {
 }
 
 fn version(check: &mut Check, id: i64, cells: &Cells) -> Result<(), Wrong> {
-    let (project, scope, key, number) = (cells.integer(1)?, cells.text(3)?, cells.text(4)?, cells.integer(5)?);
+    let (project, scope, key, number) = (cells.integer(1)?, cells.str(3)?, cells.str(4)?, cells.integer(5)?);
     let at = Address {
-        scope: Scope::new(&scope).map_err(|_| "its scope is no scope".to_owned())?,
-        key: Key::new(&key).map_err(|_| "its key is no key".to_owned())?,
+        scope: Scope::new(scope).map_err(|_| "its scope is no scope".to_owned())?,
+        key: Key::new(key).map_err(|_| "its key is no key".to_owned())?,
     };
     let version = u64::try_from(number).map_err(|_| "its number is negative".to_owned())?;
-    let place = format!("{at} version {version}");
+    let place = || format!("{at} version {version}");
     let content = cells.integer(6)?;
     check.texts.put(content);
-    let (value_hash, tags_text, meta_text) = (cells.text(7)?, cells.text(8)?, cells.maybe(9)?);
-    let (author, session) = (cells.text(10)?, cells.maybe(11)?);
-    let (base, created_at, private_to) = (cells.number(12)?, cells.text(13)?, cells.maybe(14)?);
-    let (prev_hash, hash) = (cells.text(15)?, cells.text(16)?);
-    let (Some(workspace), Some(name)) = (cells.maybe(17)?, cells.maybe(18)?) else {
+    let (value_hash, tags_text, meta_text) = (cells.str(7)?, cells.str(8)?, cells.maybe_str(9)?);
+    let (author, session) = (cells.str(10)?, cells.maybe_str(11)?);
+    let (base, created_at, private_to) = (cells.number(12)?, cells.str(13)?, cells.maybe_str(14)?);
+    let (prev_hash, hash) = (cells.str(15)?, cells.str(16)?);
+    let (Some(workspace), Some(name)) = (cells.maybe_str(17)?, cells.maybe_str(18)?) else {
         return Err("its project is not there".to_owned());
     };
     let subject = version_subject(&at, version);
-    if let Some(what) = text(check, project, &subject, &value_hash, cells, 19)? {
-        check.note("value", &place, what);
+    if let Some(what) = text(check, project, &subject, value_hash, cells, 19)? {
+        check.note("value", place(), what);
     }
-    let tags: Vec<String> = serde_json::from_str(&tags_text).map_err(|_| "its tags are no list of texts".to_owned())?;
+    let tags: Vec<String> = serde_json::from_str(tags_text).map_err(|_| "its tags are no list of texts".to_owned())?;
     let meta: Option<Value> = meta_text
-        .as_deref()
         .map(serde_json::from_str)
         .transpose()
         .map_err(|_| "its meta is no JSON".to_owned())?;
-    if meta.as_ref().map(canonical) != meta_text {
-        check.note("version", &place, "its meta is not in canonical form");
+    if meta.as_ref().map(canonical).as_deref() != meta_text {
+        check.note("version", place(), "its meta is not in canonical form");
     }
     let body = VersionBody {
         v: 1,
-        workspace: &workspace,
-        project: &name,
-        scope: &scope,
-        key: &key,
+        workspace,
+        project: name,
+        scope,
+        key,
         version,
-        value_hash: &value_hash,
+        value_hash,
         tags: tags.iter().map(String::as_str).collect(),
         meta: meta.as_ref(),
-        author: &author,
-        session: session.as_deref(),
-        private_to: private_to.as_deref(),
+        author,
+        session,
+        private_to,
         confidence: base,
-        created_at: &created_at,
-        prev_hash: &prev_hash,
+        created_at,
+        prev_hash,
     };
     if body.hash().to_string() != hash {
-        check.note("version_hash", &place, "its hash does not follow from its fields");
+        check.note("version_hash", place(), "its hash does not follow from its fields");
     }
     if serde_json::to_string(&tags).unwrap_or_default() != tags_text {
-        check.note("version", &place, "its tags are not in compact form");
+        check.note("version", place(), "its tags are not in compact form");
     }
-    let before = cells.maybe(21)?;
+    let before = cells.maybe_str(21)?;
     match before {
         Some(before) if before == prev_hash => {}
         None if version == 1 && prev_hash == Hash::ZERO.to_string() => {}
-        None if version > 1 => check.note("version_gap", &place, "the version before it is not there"),
+        None if version > 1 => check.note("version_gap", place(), "the version before it is not there"),
         _ => check.note(
             "version_chain",
-            &place,
+            place(),
             "it does not carry the hash of the version before it",
         ),
     }
     let newest = cells.integer(22)? == 0;
     match cells.maybe_integer(23)? {
-        None => check.note("head", &place, "the record has no current version"),
+        None => check.note("head", place(), "the record has no current version"),
         Some(head) if newest && head != id => {
-            check.note("head", &place, "it is the newest version and not the current one");
+            check.note("head", place(), "it is the newest version and not the current one");
         }
-        Some(head) if !newest && head == id => check.note("head", &place, "it is current, and a newer version exists"),
+        Some(head) if !newest && head == id => check.note("head", place(), "it is current, and a newer version exists"),
         Some(_) => {}
     }
     let entry = (
-        cells.maybe(24)?,
-        cells.maybe(25)?,
-        cells.maybe(26)?,
-        cells.maybe(27)?,
-        cells.maybe(28)?,
+        cells.maybe_str(24)?,
+        cells.maybe_str(25)?,
+        cells.maybe_str(26)?,
+        cells.maybe_str(27)?,
+        cells.maybe_str(28)?,
     );
     let vouched = entry
         == (
-            Some(Kind::Remembered.as_str().to_owned()),
-            Some(subject),
+            Some(Kind::Remembered.as_str()),
+            Some(&*subject),
             Some(hash),
             Some(created_at),
             Some(author),
         )
-        && cells.maybe(29)? == session;
+        && cells.maybe_str(29)? == session;
     if !vouched {
-        check.note("version_entry", &place, "no ledger entry vouches for it");
+        check.note("version_entry", place(), "no ledger entry vouches for it");
     }
     opinion(check, id, base, &place, cells)
 }
@@ -168,14 +167,14 @@ fn is_purged(check: &Check, project: i64, subject: &str, hash: &str) -> rusqlite
 }
 
 /// The opinion must be what the outcomes make of the confidence that the version was written with.
-fn opinion(check: &mut Check, id: i64, base: f64, place: &str, cells: &Cells) -> Result<(), Wrong> {
+fn opinion(check: &mut Check, id: i64, base: f64, place: &dyn Fn() -> String, cells: &Cells) -> Result<(), Wrong> {
     let base = Confidence::named("confidence", base).map_err(|_| "its confidence is not between 0 and 1".to_owned())?;
     if cells
         .0
         .get_ref(30)
         .is_ok_and(|value| value == rusqlite::types::ValueRef::Null)
     {
-        check.note("opinion", place, "it has no opinion");
+        check.note("opinion", place(), "it has no opinion");
         return Ok(());
     }
     let (confidence, successes, failures) = (cells.number(30)?, cells.integer(31)?, cells.integer(32)?);
@@ -197,15 +196,15 @@ fn opinion(check: &mut Check, id: i64, base: f64, place: &str, cells: &Cells) ->
     };
     match replay() {
         Ok(true) => {}
-        Ok(false) => check.note("outcome", place, "its outcomes do not follow from each other"),
-        Err(error) => check.unreadable(place, &error),
+        Ok(false) => check.note("outcome", place(), "its outcomes do not follow from each other"),
+        Err(error) => check.unreadable(&place(), &error),
     }
     let (successes, failures) = (u64::try_from(successes).ok(), u64::try_from(failures).ok());
     if opinion.confidence.get() != confidence
         || Some(opinion.successes) != successes
         || Some(opinion.failures) != failures
     {
-        check.note("opinion", place, "it is not what the outcomes make of it");
+        check.note("opinion", place(), "it is not what the outcomes make of it");
     }
     Ok(())
 }
