@@ -18,6 +18,7 @@ mod outcomes;
 mod packets;
 mod place;
 mod purge;
+mod queue;
 mod records;
 mod rows;
 mod schema;

@@ -1,19 +1,18 @@
-//! Packets: reading them back, and the queue as one caller sees it.
+//! Packets: reading them back.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fail::Fail;
 use super::ledger::{ProjectRow, head, number, signed};
 use super::versions::{self, Budget, stored, value};
-use crate::domain::handoff::choice::Seeker;
-use crate::domain::handoff::life::Unfinished;
 use crate::domain::handoff::place::Cwd;
-use crate::domain::handoff::seen::{Changes, Letter, Queue, Resolved, Seen, Standing};
+use crate::domain::handoff::seen::{Changes, Letter, Resolved, Seen, Standing};
 use crate::domain::handoff::{EndedAs, Git, HandoffId, Origin, Packet, Sight, State};
 use crate::domain::record::{Stored, Version};
 use crate::domain::{Actor, Agent, OutcomeRef, Owner, Refusal, Session, Time};
 
-const COLUMNS: &str = "id, seq, last_seq, from_agent, from_session, to_agent, owner, cwd, origin, git, checkpoint,
+/// The columns of a packet, as [`packet`] reads them.
+pub const COLUMNS: &str = "id, seq, last_seq, from_agent, from_session, to_agent, owner, cwd, origin, git, checkpoint,
     created_at, expires_at, state, ended_as, supersedes, superseded_by, continues, accepted_by, accepted_session,
     accepted_owner, accepted_at, receiving_cwd, closed_at, outcome_ref";
 
@@ -70,103 +69,6 @@ pub fn unknown(id: &HandoffId) -> Refusal {
         format!("there is no handoff {id} in this project"),
         "peek, or `handoff-memory handoffs list --all`, shows what there is",
     )
-}
-
-/// Every packet of a stored state that the caller may know of, oldest first.
-fn in_state(conn: &Connection, project: i64, actor: &Actor, state: State) -> Result<Vec<Packet>, Fail> {
-    let (all, owner) = sight(actor);
-    let sql = format!("SELECT {COLUMNS} FROM handoff WHERE project_id = ?1 AND {SIGHT} AND state = ?4 ORDER BY seq");
-    let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement.query_map(params![project, all, owner, state.as_str()], |row| Ok(packet(row)))?;
-    let mut packets = Vec::new();
-    for row in rows {
-        packets.push(row??);
-    }
-    Ok(packets)
-}
-
-/// What a bare `resume` could take, the first to take first, and how many open packets it could not.
-pub fn takeable(conn: &Connection, project: i64, actor: &Actor) -> Result<(Vec<Packet>, u64), Fail> {
-    let seeker = actor.seeker();
-    let open: Vec<Packet> = in_state(conn, project, actor, State::Open)?
-        .into_iter()
-        .filter(|packet| packet.state_at(actor.now) == State::Open)
-        .collect();
-    let all = open.len();
-    let mut free: Vec<Packet> = open.into_iter().filter(|packet| seeker.could_take(packet)).collect();
-    let others = all - free.len();
-    for packet in in_state(conn, project, actor, State::Accepted)? {
-        // The claim's own age is looked at first: the look into the ledger is only for those that may have lapsed.
-        if crate::domain::handoff::choice::lapsed(&packet, seeker.lease, actor.now) {
-            let packet = active(conn, project, packet)?;
-            if seeker.could_take(&packet) {
-                free.push(packet);
-            }
-        }
-    }
-    seeker.sort(&mut free);
-    Ok((free, others as u64))
-}
-
-/// The open packets that hooks wrote, oldest first.
-pub fn open_automatic(conn: &Connection, project: i64, actor: &Actor) -> Result<Vec<Packet>, Fail> {
-    let open = in_state(conn, project, actor, State::Open)?;
-    Ok(open
-        .into_iter()
-        .filter(|packet| packet.origin == Origin::Automatic)
-        .collect())
-}
-
-/// How many packets of this agent are open now.
-pub fn open_by(conn: &Connection, project: i64, actor: &Actor) -> Result<u64, Fail> {
-    let (all, owner) = sight(actor);
-    let names = super::ledger::names_of(conn, project, &actor.agent)?;
-    let sql = format!(
-        "SELECT count(*) FROM handoff WHERE project_id = ?1 AND {SIGHT} AND state = 'open'
-            AND from_agent IN (SELECT value FROM json_each(?4)) AND (expires_at IS NULL OR expires_at > ?5)"
-    );
-    Ok(conn
-        .prepare_cached(&sql)?
-        .query_row(params![project, all, owner, names, actor.now.to_string()], |row| {
-            number(row, 0)
-        })?)
-}
-
-/// What this agent holds and has not ended, the newest claim first.
-pub fn held(conn: &Connection, project: i64, actor: &Actor) -> Result<Vec<Packet>, Fail> {
-    let seeker: Seeker = actor.seeker();
-    let mut held = Vec::new();
-    for packet in in_state(conn, project, actor, State::Accepted)? {
-        if seeker.holds(&packet) {
-            held.push(active(conn, project, packet)?);
-        }
-    }
-    held.sort_by_key(|packet| std::cmp::Reverse((packet.accepted_at, packet.seq)));
-    Ok(held)
-}
-
-/// The queue as the caller sees it; the packet that it is being given is not among the unfinished.
-pub fn queue(conn: &Connection, project: i64, actor: &Actor, given: Option<&HandoffId>) -> Result<Queue, Fail> {
-    let (free, others) = takeable(conn, project, actor)?;
-    let mut unfinished = Vec::new();
-    for packet in held(conn, project, actor)? {
-        if given != Some(&packet.id) {
-            unfinished.push(Unfinished {
-                title: letter(conn, project, &packet.id)?.title().to_owned(),
-                session: packet.accepted_session.clone(),
-                age: actor.now.since(packet.created_at),
-                last_activity: packet.last_activity.unwrap_or(packet.created_at),
-                id: packet.id,
-            });
-        }
-    }
-    let counts = super::listing::counts(conn, project, actor)?;
-    Ok(Queue {
-        waiting: free.len() as u64,
-        others,
-        expired: counts.expired,
-        unfinished,
-    })
 }
 
 /// The packet with its texts and what has happened since.
@@ -299,7 +201,7 @@ fn standing(conn: &Connection, project: i64, pinned: &Version) -> Result<Standin
 
 /// The packet with the time at which its claim was last renewed: its own last entry, or any later one of the session
 /// that holds it.
-fn active(conn: &Connection, project: i64, mut packet: Packet) -> Result<Packet, Fail> {
+pub fn active(conn: &Connection, project: i64, mut packet: Packet) -> Result<Packet, Fail> {
     if packet.state != State::Accepted {
         return Ok(packet);
     }
@@ -324,7 +226,8 @@ fn active(conn: &Connection, project: i64, mut packet: Packet) -> Result<Packet,
     Ok(packet)
 }
 
-fn packet(row: &Row) -> Result<Packet, Fail> {
+/// The packet in a row.
+pub fn packet(row: &Row) -> Result<Packet, Fail> {
     let text = |column: usize| -> rusqlite::Result<Option<String>> { row.get(column) };
     let must = |column: usize| -> rusqlite::Result<String> { row.get(column) };
     let id = must(0)?;

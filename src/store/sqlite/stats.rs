@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use super::fail::Fail;
 use super::ledger::{self, number, project};
 use super::listing::{self, Counts};
-use super::packets;
+use super::{packets, queue};
 use crate::domain::handoff::seen::Seen;
 use crate::domain::{Actor, limits};
 
@@ -93,7 +93,7 @@ pub fn stats(conn: &Connection, actor: &Actor) -> Result<Stats, Fail> {
     stats.by_agent = tally("v.author")?;
     stats.by_scope = tally("h.scope")?;
     stats.handoffs = listing::counts(conn, row.id, actor)?;
-    let (free, _) = packets::takeable(conn, row.id, actor)?;
+    let (free, _) = queue::takeable(conn, row.id, actor)?;
     stats.waiting.1 = free.len() as u64;
     for packet in free.into_iter().take(limits::ANSWER_LIST) {
         stats.waiting.0.push(packets::see(conn, &row, actor, packet)?);

@@ -6,8 +6,8 @@ use serde_json::Map;
 use super::fail::Fail;
 use super::handoffs::{Gone, Note, any_due, append, expire, expire_due, once};
 use super::ledger::{self, Journal, ProjectRow, project, signed};
-use super::packets;
 use super::versions::Budget;
+use super::{packets, queue};
 use crate::domain::handoff::choice::Seeker;
 use crate::domain::handoff::life::{Claim, claim_by_id};
 use crate::domain::handoff::place::{Relation, same_place};
@@ -29,11 +29,11 @@ pub fn resume(conn: &Connection, actor: &Actor, id: Option<&HandoffId>, gone: Go
     };
     let mut journal = Journal::open(conn, &actor.home, actor.stamp())?;
     expire_due(&mut journal)?;
-    let chosen = match id {
+    let (chosen, left) = match id {
         Some(id) => {
             let packet = packets::find(conn, row.id, actor, id)?;
             let claim = claim_by_id(&packet, &actor.seeker())?;
-            Some((packet, claim))
+            (Some((packet, claim)), None)
         }
         None => choose(conn, &row, actor, gone)?,
     };
@@ -42,31 +42,43 @@ pub fn resume(conn: &Connection, actor: &Actor, id: Option<&HandoffId>, gone: Go
         None => None,
     };
     let given = found.as_ref().map(|(seen, ..)| &seen.packet.id);
-    let queue = packets::queue(conn, row.id, actor, given)?;
+    // What waits was counted while it was chosen from; taking an automatic packet may have ended others.
+    let left = left.filter(|_| {
+        found
+            .as_ref()
+            .is_none_or(|(seen, ..)| seen.packet.origin != Origin::Automatic)
+    });
+    let waiting = left.map_or_else(|| queue::waiting(conn, row.id, actor), Ok)?;
+    let queue = queue::queue(conn, row.id, actor, given, waiting)?;
     Ok(Resumed { found, queue })
 }
 
+/// A packet and how it comes to the caller; and how many wait and do not wait for it then, if that is known.
+type Chosen = (Option<(Packet, Claim)>, Option<(u64, u64)>);
+
 /// What a bare `resume` takes: what is free, else what is the caller's own and unfinished.
-fn choose(conn: &Connection, row: &ProjectRow, actor: &Actor, gone: Gone) -> Result<Option<(Packet, Claim)>, Fail> {
-    let (free, _) = packets::takeable(conn, row.id, actor)?;
+fn choose(conn: &Connection, row: &ProjectRow, actor: &Actor, gone: Gone) -> Result<Chosen, Fail> {
+    let (free, others) = queue::takeable(conn, row.id, actor)?;
+    let waiting = free.len() as u64;
     if let Some(packet) = free.into_iter().next() {
         let claim = if packet.state == State::Accepted {
             Claim::TakeOver
         } else {
             Claim::Take
         };
-        return Ok(Some((packet, claim)));
+        return Ok((Some((packet, claim)), Some((waiting - 1, others))));
     }
+    let left = Some((0, others));
     let seeker = actor.seeker();
-    let held = packets::held(conn, row.id, actor)?;
+    let held = queue::held(conn, row.id, actor)?;
     let own = held
         .iter()
         .find(|packet| seeker.is_mine(packet.accepted_session.as_ref()));
     if let Some(packet) = own {
-        return Ok(Some((packet.clone(), Claim::Again)));
+        return Ok((Some((packet.clone(), Claim::Again)), left));
     }
-    let left = held.iter().find(|packet| holder_gone(packet, &seeker, gone));
-    Ok(left.map(|packet| (packet.clone(), Claim::Move)))
+    let orphan = held.iter().find(|packet| holder_gone(packet, &seeker, gone));
+    Ok((orphan.map(|packet| (packet.clone(), Claim::Move)), left))
 }
 
 fn holder_gone(packet: &Packet, seeker: &Seeker, gone: Gone) -> bool {
@@ -165,7 +177,7 @@ fn sweep(journal: &mut Journal, actor: &Actor, taken: &Packet) -> Result<(), Fai
     if taken.origin != Origin::Automatic || !in_place {
         return Ok(());
     }
-    for older in packets::open_automatic(journal.conn, journal.project.id, actor)? {
+    for older in queue::open_automatic(journal.conn, journal.project.id, actor)? {
         if older.seq < taken.seq
             && older.owner == taken.owner
             && same_place(older.cwd.as_ref(), taken.cwd.as_ref())
@@ -214,8 +226,7 @@ pub fn anything(conn: &Connection, actor: &Actor) -> Result<bool, Fail> {
     if any_due(conn, actor)? {
         return Ok(true);
     }
-    let (free, _) = packets::takeable(conn, row.id, actor)?;
-    Ok(!free.is_empty() || !packets::held(conn, row.id, actor)?.is_empty())
+    queue::any(conn, row.id, actor)
 }
 
 /// What there is for the caller, claiming nothing and writing nothing.
@@ -230,7 +241,8 @@ pub fn peek(conn: &Connection, actor: &Actor, id: Option<&HandoffId>, limit: usi
             }),
         };
     };
-    let queue = packets::queue(conn, row.id, actor, None)?;
+    let waiting = queue::waiting(conn, row.id, actor)?;
+    let queue = queue::queue(conn, row.id, actor, None, waiting)?;
     let mut seen = Vec::new();
     let mut one = None;
     match id {
@@ -247,7 +259,7 @@ pub fn peek(conn: &Connection, actor: &Actor, id: Option<&HandoffId>, limit: usi
             one = Some((packets::see(conn, &row, actor, packet)?, refs, handed));
         }
         None => {
-            let (free, _) = packets::takeable(conn, row.id, actor)?;
+            let (free, _) = queue::takeable(conn, row.id, actor)?;
             for packet in free.into_iter().take(limit) {
                 seen.push(packets::see(conn, &row, actor, packet)?);
             }

@@ -6,9 +6,9 @@ use serde_json::json;
 use super::fail::Fail;
 use super::handoffs::{Note, expire, expire_due, superseded};
 use super::ledger::{self, Journal, keep, project, signed};
-use super::packets;
 use super::rows;
 use super::versions::{self, Budget, visible};
+use super::{packets, queue};
 use crate::domain::handoff::place::same_place;
 use crate::domain::handoff::seen::HandedOff;
 use crate::domain::handoff::{EndedAs, HandoffId, NewHandoff, Origin, Packet, PacketBody, State};
@@ -58,7 +58,7 @@ pub fn hand_off(
         && let Some(same) = identical(conn, row.id, actor, &asked)?
     {
         let refs = packets::resolve(conn, row.id, &same.id, Budget(0))?;
-        let open_by_you = packets::open_by(conn, row.id, actor)?;
+        let open_by_you = queue::open_by(conn, row.id, actor)?;
         let seen = packets::see(conn, row, actor, same)?;
         return Ok(HandedOff {
             seen,
@@ -121,7 +121,7 @@ pub fn hand_off(
     })?;
     let mut ended: Vec<HandoffId> = old.into_iter().map(|old| old.id).collect();
     if new.origin == Origin::Automatic && actor.session.is_some() {
-        for older in packets::open_automatic(conn, project_id, actor)? {
+        for older in queue::open_automatic(conn, project_id, actor)? {
             if older.id != id && older.from_session == actor.session && !ended.contains(&older.id) {
                 ended.push(older.id);
             }
@@ -133,7 +133,7 @@ pub fn hand_off(
     let packet = packets::find(conn, project_id, &rooted(actor), &id)?;
     Ok(HandedOff {
         refs: packets::resolve(conn, project_id, &id, Budget(0))?,
-        open_by_you: packets::open_by(conn, project_id, actor)?,
+        open_by_you: queue::open_by(conn, project_id, actor)?,
         seen: packets::see(conn, &journal.project, actor, packet)?,
         unchanged: false,
         unknown_recipient,

@@ -1,6 +1,6 @@
 //! What search costs: size, writes and queries, ours beside the tokenizers that FTS5 brings.
 //!
-//! `cargo bench --bench search` runs at 1,000 and 20,000 records; `-- 100000 1000000` names the sizes, `--only ours`
+//! `cargo bench --bench tokenizers` runs at 1,000 and 20,000 records; `-- 100000 1000000` names the sizes, `--only ours`
 //! the kinds of index, `--pragma automerge=8` sets an FTS5 option. The records come from a fixed seed, so every run
 //! and every kind has the same ones. Times are medians and 95th percentiles of one warm process.
 
@@ -10,6 +10,7 @@ use handoff_memory::store::sqlite::search::{self, Indexed, Search};
 use rusqlite::Connection;
 
 mod asked;
+#[path = "../proof/world.rs"]
 mod world;
 
 use asked::{everything, searches};
