@@ -65,12 +65,43 @@ pub struct Told {
     pub text: String,
 }
 
-/// Asks every route and every tool with nothing but what it needs, with each thing more, with each two, and with all.
+/// Asks every route and every tool with nothing but what it needs, with each thing more, and with all; what only
+/// looks with each two, too.
 #[track_caller]
 pub fn everything(client: &Client, words: &Words) -> Vec<Told> {
     let mut all = routes(client, words);
     all.extend(tools(client, words));
+    all.extend(resources(client, words));
     all
+}
+
+/// What a client may attach to a talk, by its address, and the lists of it.
+fn resources(client: &Client, words: &Words) -> Vec<Told> {
+    let mut asked = vec![("resources/list", String::new()), ("prompts/list", String::new())];
+    let templates = client.mcp("resources/templates/list", None, json!({}));
+    for template in templates["result"]["resourceTemplates"].as_array().expect("templates") {
+        let mut uri = template["uriTemplate"].as_str().expect("a template").to_owned();
+        while let Some((name, _)) = uri.split_once('{').and_then(|(_, rest)| rest.split_once('}')) {
+            uri = uri.replace(&format!("{{{name}}}"), &text_of(&words.of(name)));
+        }
+        asked.push(("resources/read", uri));
+    }
+    let told = asked.into_iter().map(|(method, uri)| {
+        let (name, params) = if uri.is_empty() {
+            (None, json!({}))
+        } else {
+            (Some(uri.as_str()), json!({"uri": uri}))
+        };
+        let reply = client.mcp(method, name, params);
+        Told {
+            name: method.to_owned(),
+            question: format!("{method} {uri}"),
+            writes: false,
+            status: if reply["result"].is_object() { 200 } else { 404 },
+            text: reply.to_string(),
+        }
+    });
+    told.collect()
 }
 
 fn routes(client: &Client, words: &Words) -> Vec<Told> {
@@ -122,7 +153,7 @@ fn questions(path: &str, operation: &Value, words: &Words) -> Vec<(String, Optio
     }
     let body = &operation["requestBody"]["content"]["application/json"]["schema"];
     if body.is_object() {
-        return filled(body, words)
+        return filled(body, words, false)
             .into_iter()
             .map(|body| (address.clone(), Some(body)))
             .collect();
@@ -143,7 +174,7 @@ fn questions(path: &str, operation: &Value, words: &Words) -> Vec<(String, Optio
             .collect();
         format!("{name}={encoded}")
     };
-    choices(&more)
+    choices(&more, true)
         .into_iter()
         .map(|chosen| {
             let pairs: Vec<String> = needed.iter().chain(&chosen).map(pair).collect();
@@ -158,7 +189,8 @@ fn tools(client: &Client, words: &Words) -> Vec<Told> {
     let mut all = Vec::new();
     for tool in listed["result"]["tools"].as_array().expect("tools") {
         let name = tool["name"].as_str().expect("a name");
-        for arguments in filled(&tool["inputSchema"], words) {
+        let looks = tool["annotations"]["readOnlyHint"] == true;
+        for arguments in filled(&tool["inputSchema"], words, looks) {
             let params = json!({"name": name, "arguments": arguments});
             let reply = client.mcp("tools/call", Some(name), params);
             let status = match answer_of(&reply) {
@@ -174,7 +206,7 @@ fn tools(client: &Client, words: &Words) -> Vec<Told> {
             all.push(Told {
                 name: format!("tool {name}"),
                 question: format!("tool {name} {arguments}"),
-                writes: tool["annotations"]["readOnlyHint"] != true && arguments["peek"] != true,
+                writes: !looks && arguments["peek"] != true,
                 status,
                 text: reply["result"].to_string(),
             });
@@ -184,12 +216,12 @@ fn tools(client: &Client, words: &Words) -> Vec<Told> {
 }
 
 /// Objects of a schema: with what is required, and more.
-fn filled(schema: &Value, words: &Words) -> Vec<Value> {
+fn filled(schema: &Value, words: &Words, looks: bool) -> Vec<Value> {
     let needed: Vec<&str> = strings(&schema["required"]);
     let properties = schema["properties"].as_object().expect("an object");
     let more: Vec<&str> = properties.keys().map(String::as_str).collect();
     let more: Vec<&str> = more.into_iter().filter(|name| !needed.contains(name)).collect();
-    choices(&more)
+    choices(&more, looks)
         .into_iter()
         .map(|chosen| {
             let names = needed.iter().chain(&chosen);
@@ -199,14 +231,15 @@ fn filled(schema: &Value, words: &Words) -> Vec<Value> {
         .collect()
 }
 
-/// None of the names, each one, each two, and all.
-fn choices<'a>(names: &[&'a str]) -> Vec<Vec<&'a str>> {
+/// None of the names, each one, each two where it only looks, and all.
+fn choices<'a>(names: &[&'a str], looks: bool) -> Vec<Vec<&'a str>> {
     let mut choices = vec![Vec::new()];
     for (place, one) in names.iter().enumerate() {
         choices.push(vec![*one]);
-        choices.extend(names[place + 1..].iter().map(|other| vec![*one, *other]));
+        let others = names[place + 1..].iter().filter(|_| looks);
+        choices.extend(others.map(|other| vec![*one, *other]));
     }
-    if names.len() > 2 {
+    if names.len() > 1 {
         choices.push(names.to_vec());
     }
     choices

@@ -160,6 +160,7 @@ fn another_owners_packet_stands_in_no_answer_of_any_route_or_tool() {
             "tool handoff",
             "tool resume",
             "tool record_outcome",
+            "resources/read",
         ];
         assert_eq!(not_found, BTreeSet::from(wanted), "whatever takes a packet's id");
     }
@@ -179,6 +180,7 @@ fn another_owners_packet_stands_in_no_answer_of_any_route_or_tool() {
         "ledger",
         "stats",
         "tool resume",
+        "resources/read",
     ] {
         assert!(hers.contains(name), "{name} would show it: {hers:?}");
     }
