@@ -248,6 +248,13 @@ fn with_leave(mut response: Response, origin: &HeaderValue) -> Response {
 pub async fn harden(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    // What a stream says by itself would let a browser keep it.
+    if headers
+        .get(header::CACHE_CONTROL)
+        .is_some_and(|said| said == "no-cache")
+    {
+        headers.remove(header::CACHE_CONTROL);
+    }
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),

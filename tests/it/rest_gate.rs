@@ -169,6 +169,7 @@ fn x04_a_host_and_a_page_that_are_allowed_by_name_are_let_in_and_no_others() {
 fn every_answer_says_what_it_is_not_to_be_taken_for() {
     let place = Place::new();
     let ann = token(&place, &["--owner", "ann"]);
+    let bob = token(&place, &["--owner", "bob"]);
     let web = Web::of(&place, &["--rate-limit", "1"]);
     let with = |kind: &str| web.with(&ann).header("Content-Type", kind);
     let mut answers = vec![
@@ -178,6 +179,8 @@ fn every_answer_says_what_it_is_not_to_be_taken_for() {
         web.anyone().header("Host", "evil.example").ask("GET", "/stats", None),
         with("text/plain").ask("POST", "/resume", Some("{}")),
     ];
+    let streams = web.with(&bob).header("Accept", "text/event-stream");
+    answers.push(streams.ask("HEAD", "/ledger", None));
     for (method, path) in [
         ("GET", "//nothing"),
         ("PUT", "/stats"),
@@ -215,7 +218,6 @@ fn every_answer_says_what_it_is_not_to_be_taken_for() {
         assert_ne!(answer.header("access-control-allow-origin"), Some("*"));
         assert_eq!(answer.header("server"), None);
     }
-    let bob = token(&place, &["--owner", "bob"]);
     assert_eq!(who(&web.with(&bob)).0, "bob", "another token has room of its own");
     eventually("the time to come again comes", || {
         web.with(&ann).ask("GET", "/stats", None).status == 200
