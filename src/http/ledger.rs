@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -74,11 +74,7 @@ pub fn routes() -> Vec<Route> {
 
 async fn entries(State(served): State<Shared>, mut asked: Asked) -> Result<Response, Failure> {
     let (part, warnings) = ledger::read(asked.query()?).map_err(Failure::of_address)?;
-    let accepts = asked
-        .headers
-        .get(header::ACCEPT)
-        .and_then(|accepts| accepts.to_str().ok());
-    if accepts.is_some_and(|accepts| accepts.contains("text/event-stream")) {
+    if wants_stream(&asked.headers) {
         return stream(served, asked, part).await;
     }
     let Part { since, limit } = part;
@@ -87,6 +83,26 @@ async fn entries(State(served): State<Shared>, mut asked: Asked) -> Result<Respo
     let last = served.app.last_entry(&asked.caller).await?;
     let entries = served.app.entries(&asked.caller, from, limit).await?;
     Ok(Json(make::ledger(&entries, last, warnings)).into_response())
+}
+
+/// Whether the reader asks for a stream: it names it, and not with a weight of nothing.
+fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|line| line.to_str().ok());
+    accepted.flat_map(|line| line.split(',')).any(|kind| {
+        let mut words = kind.split(';').map(str::trim);
+        let named = words
+            .next()
+            .is_some_and(|essence| essence.eq_ignore_ascii_case("text/event-stream"));
+        // Names of parameters know no letter case (RFC 9110 section 5.6.6).
+        let never = |word: &str| {
+            let weight = word.strip_prefix("q=").or_else(|| word.strip_prefix("Q="));
+            weight.is_some_and(|weight| weight.parse() == Ok(0.0))
+        };
+        named && !words.any(never)
+    })
 }
 
 async fn stream(served: Shared, asked: Asked, part: Part) -> Result<Response, Failure> {
@@ -124,4 +140,40 @@ async fn verify(State(served): State<Shared>, mut asked: Asked) -> Result<Json<w
     }
     let report = served.app.verify_leniently(&asked.caller, checkpoints).await?;
     Ok(Json(make::verified(&report)))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_is_for_who_names_it() {
+        let wants = |lines: &[&'static str]| {
+            let lines = lines
+                .iter()
+                .map(|line| (header::ACCEPT, HeaderValue::from_static(line)));
+            wants_stream(&lines.collect())
+        };
+        for accepted in [
+            "text/event-stream",
+            "Text/Event-Stream; q=0.5",
+            "application/json, text/event-stream",
+        ] {
+            assert!(wants(&[accepted]), "{accepted}");
+        }
+        assert!(wants(&["text/event-stream", "application/json"]));
+        assert!(wants(&["application/json", "text/event-stream"]));
+        for other in [
+            "*/*",
+            "application/json",
+            "text/event-stream; q=0, */*",
+            "text/event-stream;Q=0.0",
+            "text/event-streams",
+        ] {
+            assert!(!wants(&[other]), "{other}");
+        }
+        assert!(!wants(&[]));
+    }
 }

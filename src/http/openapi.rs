@@ -61,6 +61,7 @@ pub fn description() -> Value {
             "description": "Shared, versioned memory for AI agents, and the handoff that carries their work across sessions. \
                 Arguments are read leniently: a number or a truth may come as text, null and blank are absent, an unknown \
                 name is ignored with a warning. Agent and owner are told by the token; a body that names others is refused. \
+                An address or headers that are too long never get as far as a route: 414 and 431, without a body. \
                 The same rules, words and answers as over MCP and at the command line.",
             "license": { "name": "MIT", "identifier": "MIT" },
         },
@@ -137,10 +138,14 @@ fn refusal(status: u16) -> Value {
         "description": words,
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Failed" } } },
     });
-    if status == 429 || status == 503 {
-        refusal["headers"] = json!({ "Retry-After": {
-            "description": "Seconds after which to try again.", "schema": { "type": "integer" },
-        } });
+    let header = match status {
+        401 => Some(("WWW-Authenticate", "string", "How to say who asks: `Bearer`.")),
+        405 => Some(("Allow", "string", "The methods that the address takes.")),
+        429 | 503 => Some(("Retry-After", "integer", "Seconds after which to try again.")),
+        _ => None,
+    };
+    if let Some((name, kind, words)) = header {
+        refusal["headers"] = json!({ name: { "description": words, "required": true, "schema": { "type": kind } } });
     }
     refusal
 }

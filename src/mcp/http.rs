@@ -4,6 +4,7 @@
 //! arguments travel as the text that came. A client of 2025 gets a session, which names this process and ends with it; one of
 //! 2026 gets none, and names its own.
 
+mod removed;
 mod sessions;
 
 use std::sync::Arc;
@@ -166,6 +167,9 @@ async fn judged(request: Request) -> Result<Request, Response> {
             Refusal::new(None, ErrorCode::INVALID_REQUEST, why),
         ));
     };
+    if let Some(refusal) = removed::asked_for(&parts.headers, &bytes) {
+        return Err(refused(StatusCode::NOT_FOUND, refusal));
+    }
     match judge(&bytes) {
         Verdict::Refuse(refusal) => Err(refused(StatusCode::BAD_REQUEST, refusal)),
         Verdict::Ignore if bytes.trim_ascii().is_empty() => Err(refused(

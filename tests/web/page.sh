@@ -11,12 +11,12 @@ cp "$here/package.json" "$here/walk.mjs" "$tools/"
 (cd "$tools" && npm install --silent --no-audit --no-fund --no-package-lock)
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-place=$(mktemp -d)
-server=
-# Whatever happens, nothing is left running.
-trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$place"' EXIT
-export MEMORY_DB=$place/memory.db RUST_LOG=off HOME=$place
-cd "$place"
+folder=$(mktemp -d)
+# shellcheck source=tests/web/serving.sh
+source "$here/serving.sh"
+trap leave EXIT
+export MEMORY_DB=$folder/memory.db RUST_LOG=off HOME=$folder
+cd "$folder"
 
 as() {
   local agent=$1
@@ -38,14 +38,8 @@ as scout handoffs create --title "Nightly clean-up" --summary "mostly done" --ne
 root=$("$binary" --owner ann --agent ann token create --root 2>/dev/null)
 observer=$("$binary" token create --observer 2>/dev/null)
 
-mkfifo told
-"$binary" serve --json --listen 127.0.0.1:0 --rate-limit 0 >told &
-server=$!
-read -r line <told
-url=$(python3 -c 'import json,sys; print(json.loads(sys.argv[1])["url"])' "$line")
+serve --rate-limit 0
 BINARY=$binary CHROMIUM=$chromium PICTURES=$pictures ROOT_TOKEN=$root OBSERVER_TOKEN=$observer URL=$url \
   timeout 300 node "$tools/walk.mjs"
-kill "$server"
-wait "$server"
-server=
+stop
 "$binary" verify
