@@ -18,7 +18,7 @@ mod git;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use error::AppError;
+pub use error::{AppError, Door};
 
 use crate::config::Config;
 use crate::domain::handoff::place::Cwd;

@@ -34,5 +34,5 @@ pub use invalid::Invalid;
 pub use json::JsonText;
 pub use name::{Agent, Key, OutcomeRef, Owner, Project, Scope, Session, Tag, Workspace};
 pub use record::{Address, Ref};
-pub use refusal::Refusal;
+pub use refusal::{Hint, Refusal};
 pub use time::{Span, Time};

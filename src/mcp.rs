@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 
 use self::answer::Answered;
 use self::lines::{RawArguments, ServeError};
-use crate::app::{App, AppError, Caller, session};
+use crate::app::{App, AppError, Caller, Door, session};
 use crate::ask::Arguments;
 use crate::domain::Session;
 
@@ -79,6 +79,11 @@ impl Server {
             calls: Some(calls),
             ..Self::new(app)
         }
+    }
+
+    /// Through which door its errors go out.
+    fn door(&self) -> Door {
+        if self.calls.is_some() { Door::Http } else { Door::Tools }
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
@@ -158,7 +163,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.app, &self.caller(&context)?).await
+        resources::list(&self.app, &self.caller(&context)?, self.door()).await
     }
 
     async fn list_resource_templates(
@@ -176,7 +181,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.caller(&context)?;
         let protocol = context.protocol_version();
-        let read = resources::read(&self.app, &caller, &request.uri, protocol.as_ref()).await?;
+        let read = resources::read(&self.app, &caller, self.door(), &request.uri, protocol.as_ref()).await?;
         Ok(read.into())
     }
 
@@ -234,7 +239,7 @@ impl ServerHandler for Server {
         };
         Ok(match answered {
             Ok(answered) => answered.into_result(),
-            Err(error) => Answered::failed(&error),
+            Err(error) => Answered::failed(&error, self.door()),
         }
         .into())
     }

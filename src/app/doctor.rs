@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::upkeep::{LARGE_LOG, Project};
-use super::{App, AppError};
+use super::{App, AppError, Door};
 use crate::domain::fault::Report;
 use crate::store::sqlite::{FileFacts, facts, version};
 
@@ -105,7 +105,7 @@ impl App {
 }
 
 fn unreadable(error: AppError) -> Check {
-    wrong("reading", error.to_string(), error.hint())
+    wrong("reading", error.to_string(), error.hint(Door::Shell))
 }
 
 fn of_place(path: &Path, place: &FileFacts) -> Vec<Check> {

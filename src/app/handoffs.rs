@@ -43,7 +43,7 @@ impl App {
         if bare && handed.refs.is_empty() {
             warnings.push(
                 "this packet has neither next steps nor refs, so the next session has little to start from; to take it \
-                 back, record_outcome with outcome abandoned and this handoff_id"
+                 back, report it as abandoned"
                     .to_owned(),
             );
         }
@@ -170,7 +170,7 @@ fn sentences(handed: &Handed) -> Vec<String> {
         warnings.push(format!("this packet is addressed to {to}"));
     }
     if handed.unrelated {
-        warnings.push("this packet is about another directory than yours; see its cwd".to_owned());
+        warnings.push("this packet is about another directory than yours; see which one".to_owned());
     }
     if let Some(session) = &handed.held_by_session
         && handed.holder_alive

@@ -52,7 +52,7 @@ impl App {
         {
             warnings.push(format!(
                 "version {number} by {author} was current and this session had not read it; it stays in the history as \
-                 version {number}. Give expected_version to be told before writing"
+                 version {number}. A write that gives the version it expects is told before"
             ));
         }
         Ok(Written { remembered, warnings })

@@ -7,7 +7,7 @@ use crate::domain::fault::Report;
 use crate::domain::ledger::{Checkpoint, Told};
 use crate::domain::record::Version;
 use crate::domain::since::Since;
-use crate::domain::{Address, Home, Refusal};
+use crate::domain::{Address, Home};
 use crate::store::StoreError;
 pub use crate::store::sqlite::Stats;
 pub use crate::store::sqlite::{Overview as Project, Waiting};
@@ -124,15 +124,10 @@ impl App {
 
     /// That a project is not there.
     pub fn no_project(&self, home: &Home) -> AppError {
-        let path = self.store.path().display();
-        Refusal::not_found(
-            format!(
-                "nothing was ever written to project {}/{} in {path}",
-                home.workspace, home.project
-            ),
-            "check the names; `handoff-memory checkpoint --all` shows every project",
-        )
-        .into()
+        AppError::NoProject {
+            home: home.clone(),
+            path: Some(self.store.path().to_owned()),
+        }
     }
 
     /// The checkpoint of the caller's project.

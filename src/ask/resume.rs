@@ -38,7 +38,11 @@ pub fn read(mut arguments: Arguments) -> Result<(Resume, Vec<String>), Invalid> 
     let id = arguments
         .string("handoff_id")?
         .map(|text| HandoffId::named("handoff_id", &text))
-        .transpose()?;
+        .transpose()
+        .map_err(|invalid| Invalid {
+            expected: format!("{}; leave it out for the next one that waits for you", invalid.expected),
+            ..invalid
+        })?;
     let peek = arguments.boolean("peek")?.unwrap_or(false);
     let cwd = arguments.string("cwd")?.map(|text| Cwd::new(&text)).transpose()?;
     Ok((Resume { id, peek, cwd }, arguments.finish()))

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::print::visible;
 use crate::app::AppError;
+use crate::app::Door;
 use crate::domain::Invalid;
 use crate::wire::{Failed, Problem, make};
 
@@ -196,7 +197,7 @@ pub fn told(ran: Ran, json: bool) -> Done {
         CliError::App(error) => say(format!(
             "handoff-memory: {}\n  {}",
             visible(&error.to_string()),
-            visible(&error.hint())
+            visible(&error.hint(Door::Shell))
         )),
         CliError::Output(_) | CliError::File(_) => say(format!("handoff-memory: {}", visible(&error.to_string()))),
     }
@@ -206,10 +207,10 @@ pub fn told(ran: Ran, json: bool) -> Done {
     }
 }
 
-/// An error as a document.
+/// An error as a document: for programs, to whom each face says the same.
 fn failed(error: &CliError) -> Failed {
     let code = match error {
-        CliError::App(error) => return make::failed(error),
+        CliError::App(error) => return make::failed(error, Door::Tools),
         CliError::File(_) => "invalid_argument",
         CliError::Output(cause) if cause.kind() == io::ErrorKind::StorageFull => "disk_full",
         CliError::Output(_) => "internal",

@@ -36,7 +36,7 @@ impl HandoffId {
             Err(Invalid::new(
                 field,
                 format!("{}, and there is no such handoff", shown(text)),
-                "an id such as h_0123456789abcdef; leave it out for the next one that waits for you",
+                "an id such as h_0123456789abcdef",
             ))
         }
     }

@@ -215,7 +215,7 @@ impl Checkpoint {
             Invalid::new(
                 "checkpoint",
                 super::invalid::shown(text),
-                "hm1:<store>:<workspace>:<project>:<seq>:<hash>, as `handoff-memory checkpoint` prints it",
+                "hm1:<store>:<workspace>:<project>:<seq>:<hash>, as `checkpoint` gives it",
             )
         })
     }

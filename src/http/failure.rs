@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header};
 use axum::response::IntoResponse;
 
-use crate::app::AppError;
+use crate::app::{AppError, Door};
 use crate::domain::{Invalid, Refusal};
 use crate::wire::{Failed, Problem, make};
 
@@ -105,7 +105,7 @@ impl From<AppError> for Failure {
         }
         Self {
             status,
-            failed: make::failed(&error),
+            failed: make::failed(&error, Door::Http),
             retry_after: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
         }
     }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::AppError;
+use crate::app::{AppError, Door};
 use crate::domain::limits;
 use crate::wire::{self, make, schema};
 
@@ -40,8 +40,8 @@ impl Answered {
 
     /// The result of a call that failed. It has no structured content, which some clients would hold against the
     /// tool's output schema.
-    pub fn failed(error: &AppError) -> CallToolResult {
-        let text = serde_json::to_string(&make::failed(error)).unwrap_or_default();
+    pub fn failed(error: &AppError, door: Door) -> CallToolResult {
+        let text = serde_json::to_string(&make::failed(error, door)).unwrap_or_default();
         CallToolResult::error(vec![ContentBlock::text(text)])
     }
 }

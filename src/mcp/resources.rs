@@ -8,7 +8,7 @@ use rmcp::model::{
 };
 use serde::Serialize;
 
-use crate::app::{App, AppError, Caller};
+use crate::app::{App, AppError, Caller, Door};
 use crate::domain::handoff::HandoffId;
 use crate::domain::invalid::shown;
 use crate::domain::name::percent_decoded;
@@ -51,8 +51,8 @@ impl Named {
 }
 
 /// What waits for the caller, the first to take first.
-pub async fn list(app: &App, caller: &Caller) -> Result<ListResourcesResult, ErrorData> {
-    let (peeked, _) = app.peek(caller, None).await.map_err(|error| told(&error))?;
+pub async fn list(app: &App, caller: &Caller, door: Door) -> Result<ListResourcesResult, ErrorData> {
+    let (peeked, _) = app.peek(caller, None).await.map_err(|error| told(&error, door))?;
     let resources = peeked.packets.iter().map(|seen| {
         let packet = make::listed(seen, &caller.home);
         Resource::new(format!("handoff://{}", packet.id), packet.id.clone())
@@ -92,6 +92,7 @@ pub fn templates() -> ListResourceTemplatesResult {
 pub async fn read(
     app: &App,
     caller: &Caller,
+    door: Door,
     uri: &str,
     protocol: Option<&ProtocolVersion>,
 ) -> Result<ReadResourceResult, ErrorData> {
@@ -105,7 +106,10 @@ pub async fn read(
     };
     let text = match Named::parse(uri).map_err(|invalid| missing(invalid.to_string()))? {
         Named::Record(at, version) => {
-            let found = app.recall(caller, &at, version).await.map_err(|error| told(&error))?;
+            let found = app
+                .recall(caller, &at, version)
+                .await
+                .map_err(|error| told(&error, door))?;
             let found = found.ok_or_else(|| missing(format!("there is no {}", make::sought_one(&at, version))))?;
             json(&make::record(&found))?
         }
@@ -117,8 +121,8 @@ pub async fn read(
                 &caller.home,
                 shown.warnings,
             ))?,
-            Err(error) if error.code() == "not_found" => return Err(missing(error.to_string())),
-            Err(error) => return Err(told(&error)),
+            Err(error) if error.code() == "not_found" => return Err(missing(error.message(door))),
+            Err(error) => return Err(told(&error, door)),
         },
     };
     Ok(ReadResourceResult::new(vec![
@@ -131,6 +135,6 @@ fn json(answer: &impl Serialize) -> Result<String, ErrorData> {
 }
 
 /// An error that no tool's answer carries.
-fn told(error: &AppError) -> ErrorData {
-    ErrorData::internal_error(format!("{error}; {}", error.hint()), None)
+fn told(error: &AppError, door: Door) -> ErrorData {
+    ErrorData::internal_error(format!("{}; {}", error.message(door), error.hint(door)), None)
 }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::app::memory::Written;
 use crate::app::upkeep::Overview;
-use crate::app::{AppError, Caller};
+use crate::app::{AppError, Caller, Door};
 use crate::domain::fault::Report;
 use crate::domain::handoff::seen;
 use crate::domain::outcome::NewOutcome;
@@ -242,12 +242,12 @@ pub fn stats(
 }
 
 /// The answer of anything that failed.
-pub fn failed(error: &AppError) -> Failed {
+pub fn failed(error: &AppError, door: Door) -> Failed {
     Failed {
         error: Problem {
             code: error.code().to_owned(),
-            message: error.to_string(),
-            hint: error.hint(),
+            message: error.message(door),
+            hint: error.hint(door),
         },
     }
 }

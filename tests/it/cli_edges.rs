@@ -297,3 +297,59 @@ fn on_a_narrow_terminal_the_id_is_whole() {
         assert!(seen.text.contains(&id), "{columns} columns: {seen:?}");
     }
 }
+
+#[test]
+fn what_to_do_is_told_in_the_words_of_a_shell() {
+    let place = Place::new();
+    let (scout, codex) = (Shell::of(&place, "scout"), Shell::of(&place, "codex"));
+    let held = scout.hand_off("held", &["--next-step", "x"]);
+    codex.json(&["handoffs", "accept", &held]);
+    let open = scout.hand_off("open", &["--next-step", "x"]);
+    let hint = |args: &[&str]| {
+        let ran = scout.clone().env("AGENT_ID", "claude").run(args);
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        ran.stderr.lines().last().expect("a hint").trim().to_owned()
+    };
+    for (args, words) in [
+        (
+            ["handoffs", "accept", &held].as_slice(),
+            "`handoffs accept` without an id",
+        ),
+        (
+            &["handoffs", "release", &held],
+            "`handoffs release` and `handoffs cancel` have --force",
+        ),
+        (&["handoffs", "cancel", &open], "--force"),
+        (&["handoffs", "show", "h_0123456789abcdef"], "handoffs list --all"),
+        (
+            &[
+                "handoffs",
+                "create",
+                "--title",
+                "t",
+                "--summary",
+                "s",
+                "--supersedes",
+                &held,
+            ],
+            "without --supersedes",
+        ),
+        (
+            &[
+                "remember",
+                "--scope",
+                "s",
+                "--key",
+                "k",
+                "--value",
+                "1",
+                "--expected-version",
+                "3",
+            ],
+            "leave out --expected-version",
+        ),
+    ] {
+        let hint = hint(args);
+        assert!(hint.contains(words), "{args:?}: {hint}");
+    }
+}

@@ -42,6 +42,7 @@ mod rest_identity;
 mod rest_kills;
 mod rest_live;
 mod rest_pages;
+mod rest_places;
 mod rest_races;
 mod rest_refusals;
 mod rest_routes;

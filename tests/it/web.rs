@@ -159,7 +159,25 @@ impl Answer {
             hint: text("hint"),
         };
         refusal.hides_the_inside();
+        tells_no_place(status, &refusal);
         refusal
+    }
+}
+
+/// Asserts that a refusal names nothing that is for whoever runs the server alone. Who has no token yet is told how one is made.
+#[track_caller]
+pub fn tells_no_place(status: u16, refusal: &Refusal) {
+    let text = refusal.text();
+    for own in [
+        "memory.db",
+        "MEMORY_",
+        "--db",
+        "--force",
+        "`handoffs ",
+        "`handoff-memory",
+    ] {
+        let made = status == 401 && text.contains("`handoff-memory token create`");
+        assert!(made || !text.contains(own), "a refusal names {own}: {refusal:?}");
     }
 }
 
@@ -276,7 +294,11 @@ impl Client {
     /// Calls a tool over MCP, as a client of 2026 does.
     #[track_caller]
     pub fn call_tool(&self, tool: &str, arguments: Value) -> Result<Value, Refusal> {
-        answer_of(&self.mcp("tools/call", Some(tool), json!({"name": tool, "arguments": arguments})))
+        let answer = answer_of(&self.mcp("tools/call", Some(tool), json!({"name": tool, "arguments": arguments})));
+        if let Err(refusal) = &answer {
+            tells_no_place(200, refusal);
+        }
+        answer
     }
 
     /// One MCP request of 2026, and its reply.

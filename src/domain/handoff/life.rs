@@ -3,7 +3,7 @@
 use super::choice::{Seeker, lapsed};
 use super::{EndedAs, HandoffId, Packet, State};
 use crate::domain::outcome::Report;
-use crate::domain::{Agent, Owner, Refusal, Session, Time};
+use crate::domain::{Agent, Hint, Owner, Refusal, Session, Time};
 
 /// How a packet comes into a caller's hands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +34,11 @@ pub fn claim_by_id(packet: &Packet, seeker: &Seeker) -> Result<Claim, Refusal> {
         State::Accepted if lapsed(packet, seeker.lease, seeker.now) => Ok(Claim::TakeOver),
         State::Accepted => Err(Refusal::conflict(
             format!("{id} is held by {}", holder(packet)),
-            "resume without handoff_id takes the next packet that waits for you",
+            next_one(),
         )),
         State::Closed => Err(Refusal::conflict(
             format!("{id} was closed as {} by {}", ended(packet), closer(packet)),
-            "resume without handoff_id takes the next packet that waits for you",
+            next_one(),
         )),
         State::Expired => Err(Refusal::conflict(
             match &packet.superseded_by {
@@ -50,12 +50,31 @@ pub fn claim_by_id(packet: &Packet, seeker: &Seeker) -> Result<Claim, Refusal> {
                 },
             },
             match packet.ended_as {
-                Some(EndedAs::Superseded) => "resume the newer one",
-                Some(EndedAs::Cancelled) => "ask its author for a new packet",
-                _ => "`handoff-memory handoffs reopen` opens it again; else ask its author for a new packet",
+                Some(EndedAs::Superseded) => Hint::both("resume the newer one", "`handoffs accept` the newer one"),
+                Some(EndedAs::Cancelled) => "ask its author for a new packet".into(),
+                _ => Hint::both(
+                    "ask its author for a new packet, or a person to open this one again",
+                    format!("`handoffs reopen {id}` opens it again; else ask its author for a new packet"),
+                ),
             },
         )),
     }
+}
+
+/// How to get another packet than one that cannot be had.
+fn next_one() -> Hint {
+    Hint::both(
+        "resume without handoff_id takes the next packet that waits for you",
+        "`handoffs accept` without an id takes the next packet that waits for you",
+    )
+}
+
+/// What to do when a packet cannot take the place of another one.
+pub fn without_supersedes() -> Hint {
+    Hint::both(
+        "write the packet without `supersedes`",
+        "write the packet without --supersedes",
+    )
 }
 
 /// Who holds a packet, and since when, for a message.
@@ -182,7 +201,10 @@ pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report
         ))),
         State::Accepted => Err(Refusal::not_allowed(
             format!("{id} is held by {}, and only its holder ends it", holder(packet)),
-            "only its holder ends it; leave out handoff_id to report on refs alone, or use --force at the command line",
+            Hint::both(
+                "leave out handoff_id to report on refs alone; a person can end it for its holder",
+                "leave it out to report on --refs alone; `handoffs release` and `handoffs cancel` have --force",
+            ),
         )),
         State::Open if report == Report::Abandoned && (reporter.is_author(packet) || reporter.force) => {
             Ok(Ending::Cancel)
@@ -195,11 +217,17 @@ pub fn ending(packet: &Packet, state: State, reporter: &Reporter, report: Report
                 "{id} was written by {}, and only its author's agent or its owner takes it back",
                 packet.from_agent
             ),
-            "resume it to end it as its holder; at the command line --force cancels it",
+            Hint::both(
+                "resume it to end it as its holder",
+                format!("`handoffs cancel {id} --force` takes it back all the same"),
+            ),
         )),
         State::Open => Err(Refusal::not_allowed(
             format!("{id} is open: nobody has taken it yet"),
-            "resume it first, or leave out handoff_id to report on refs alone",
+            Hint::both(
+                "resume it first, or leave out handoff_id to report on refs alone",
+                format!("`handoffs accept {id}` first, or leave it out to report on --refs alone"),
+            ),
         )),
         State::Closed => Ok(Ending::LeaveAlone(format!(
             "{id} was already closed as {} by {}; it was left alone",
@@ -225,18 +253,18 @@ pub fn supersede(packet: &Packet, author: &Agent, state: State) -> Result<(), Re
                 "{id} was written by {}; an agent supersedes only its own packets",
                 packet.from_agent
             ),
-            "write the packet without `supersedes`",
+            without_supersedes(),
         ));
     }
     match state {
         State::Open => Ok(()),
         State::Accepted => Err(Refusal::conflict(
             format!("{id} is held by {} and can no longer be superseded", holder(packet)),
-            "write the packet without `supersedes`",
+            without_supersedes(),
         )),
         State::Closed | State::Expired => Err(Refusal::conflict(
             format!("{id} has ended ({}) and can no longer be superseded", ended(packet)),
-            "write the packet without `supersedes`",
+            without_supersedes(),
         )),
     }
 }

@@ -12,6 +12,7 @@ use maud::html;
 use super::Shown;
 use super::door::Form;
 use super::look::{self, Page, Tab, visible, when};
+use crate::app::Door;
 use crate::domain::Time;
 use crate::http::Shared;
 use crate::http::asked::Asked;
@@ -65,7 +66,7 @@ pub async fn start(State(served): State<Shared>, _form: Form) -> Redirect {
             let found = served.app.verify(Vec::new(), told).await;
             let result = found.map(|report| make::verified(&report)).map_err(|error| {
                 tracing::error!(%error, "a proof was not carried through");
-                make::failed(&error).error.hint
+                make::failed(&error, Door::Http).error.hint
             });
             *served.on_page.state() = Last::Done(result, served.app.time());
         });

@@ -257,7 +257,7 @@ pub fn once(changed: usize, id: &HandoffId) -> Result<(), Fail> {
 pub fn superseded(journal: &Journal, actor: &Actor, id: &HandoffId) -> Result<Packet, Fail> {
     let packet = packets::find(journal.conn, journal.project.id, actor, id).map_err(|fail| match fail {
         Fail::Refused(Refusal::NotFound { message, .. }) => {
-            Refusal::not_found(message, "write the packet without `supersedes`").into()
+            Refusal::not_found(message, crate::domain::handoff::life::without_supersedes()).into()
         }
         other => other,
     })?;

@@ -17,7 +17,7 @@ use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::outcome::{Moved, NewOutcome, OutcomeDetail, Report, Reported};
 use crate::domain::record::Version;
 use crate::domain::redact::WORD;
-use crate::domain::{Actor, Address, Opinion, OutcomeRef, Refusal, Session, Span};
+use crate::domain::{Actor, Address, Hint, Opinion, OutcomeRef, Refusal, Session, Span};
 
 /// Records a report: every part of it, or nothing.
 pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, force: bool) -> Result<Recorded, Fail> {
@@ -50,7 +50,8 @@ pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, for
             match (&end, new.only) {
                 // Whoever asked for just this is to know that it was not done.
                 (Ending::LeaveAlone(why), Some(_)) => {
-                    return Err(Refusal::conflict(why.clone(), "peek to see where it stands").into());
+                    let look = format!("`handoffs show {}` tells where it stands", packet.id);
+                    return Err(Refusal::conflict(why.clone(), Hint::both("peek to see where it stands", look)).into());
                 }
                 _ => Some(end),
             }

@@ -9,7 +9,7 @@ use crate::domain::handoff::place::Cwd;
 use crate::domain::handoff::seen::{Changes, Letter, Resolved, Seen, Standing};
 use crate::domain::handoff::{EndedAs, Git, HandoffId, Origin, Packet, Sight, State};
 use crate::domain::record::{Stored, Version};
-use crate::domain::{Actor, Agent, OutcomeRef, Owner, Refusal, Session, Time};
+use crate::domain::{Actor, Agent, Hint, OutcomeRef, Owner, Refusal, Session, Time};
 
 /// The columns of a packet, as [`packet`] reads them.
 pub const COLUMNS: &str = "id, seq, last_seq, from_agent, from_session, to_agent, owner, cwd, origin, git, checkpoint,
@@ -67,7 +67,10 @@ fn visible_links(conn: &Connection, project: i64, actor: &Actor, mut packet: Pac
 pub fn unknown(id: &HandoffId) -> Refusal {
     Refusal::not_found(
         format!("there is no handoff {id} in this project"),
-        "peek, or `handoff-memory handoffs list --all`, shows what there is",
+        Hint::both(
+            "peek shows what waits for you",
+            "`handoff-memory handoffs list --all` shows what there is",
+        ),
     )
 }
 

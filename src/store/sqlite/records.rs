@@ -10,7 +10,7 @@ use super::versions::{Budget, PREVIEW, current, head_of, visible};
 use crate::domain::canonical::canonical;
 use crate::domain::ledger::{Kind, NewEntry};
 use crate::domain::record::{NewVersion, Stored, Version, VersionBody, version_subject};
-use crate::domain::{Actor, Agent, Confidence, Hash, Opinion, Refusal, Session};
+use crate::domain::{Actor, Agent, Confidence, Hash, Hint, Opinion, Refusal, Session};
 
 /// What became of a write.
 #[derive(Debug, Clone)]
@@ -145,7 +145,10 @@ fn expect(new: &NewVersion, current: Option<&Version>) -> Result<(), Refusal> {
                 "{} does not exist, and you expected version {expected}; nothing was written",
                 new.at
             ),
-            "leave out expected_version, or give 0 for a new record",
+            Hint::both(
+                "leave out expected_version, or give 0 for a new record",
+                "leave out --expected-version, or give 0 for a new record",
+            ),
         )),
         Some(current) if current.version == expected => Ok(()),
         Some(current) => Err(Refusal::conflict(

@@ -10,7 +10,7 @@ use super::writing::target;
 use crate::domain::handoff::{Packet, State};
 use crate::domain::outcome::NewOutcome;
 use crate::domain::record::Version;
-use crate::domain::{Actor, OutcomeRef, Refusal};
+use crate::domain::{Actor, Hint, OutcomeRef, Refusal};
 
 /// A version that a report is about, with the first answer when this run already counted there.
 pub struct Target {
@@ -66,6 +66,7 @@ pub fn targets(
                 if let Some(known) = &target.counted
                     && known.outcome != new.report.as_str()
                 {
+                    let word = if success { "success" } else { "failure" };
                     return Err(Refusal::conflict(
                         format!(
                             "{} was already reported as {} for {} version {}; nothing of this call was recorded",
@@ -74,9 +75,9 @@ pub fn targets(
                             target.version.at,
                             target.version.version
                         ),
-                        format!(
-                            "report a {} under another outcome_ref",
-                            if success { "success" } else { "failure" }
+                        Hint::both(
+                            format!("report a {word} under another outcome_ref"),
+                            format!("report a {word} under another --outcome-ref"),
                         ),
                     )
                     .into());

@@ -73,7 +73,10 @@ pub fn revoke(conn: &Connection, id: &TokenId, now: Time) -> Result<Token, Fail>
 
 /// That there is no such token.
 pub fn unknown(id: &TokenId) -> Refusal {
-    Refusal::not_found(format!("there is no token {id}"), "`token list` shows which there are")
+    Refusal::not_found(
+        format!("there is no token {id}"),
+        "`handoff-memory token list` shows which there are",
+    )
 }
 
 /// Whether a caller that shows this may come in.
