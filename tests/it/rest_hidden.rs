@@ -310,3 +310,71 @@ fn an_observer_changes_nothing() {
     assert_eq!(hidden.ann.get("/ledger")["last"], after);
     assert_eq!(hidden.web.stop().0, Some(0));
 }
+
+#[test]
+fn who_acts_only_in_another_owners_packets_is_nobody_here() {
+    let place = Place::new();
+    let web = Web::of(&place, &["--rate-limit", "0"]);
+    let of = |owner: &str, agent: &str| web.with(&token(&place, &["--owner", owner, "--agent", agent]));
+    let (bob, root) = (
+        of("bob", "codex"),
+        web.with(&token(&place, &["--root", "--agent", "admin"])),
+    );
+    // Everybody knows scout, who wrote a record; claude wrote a packet of ann's and nothing else.
+    of("ann", "scout").posted("/records", json!({"scope": "s", "key": "k", "value": 1}));
+    of("ann", "claude").hand_off("hers alone");
+    let told = |client: &Client, to: &str| {
+        let body = json!({"title": format!("for {to}"), "summary": "s", "next_steps": ["x"], "to_agent": to});
+        let handed = client.posted("/handoffs", body);
+        let id = handed["packet"]["id"].as_str().expect("an id").to_owned();
+        let shown = client.get(&format!("/handoffs/{id}"));
+        (
+            handed["warnings"].to_string(),
+            shown["packet"]["to_agent_unseen"] == true,
+        )
+    };
+    for (to, near) in [("claude", None), ("claud", None), ("scuot", Some("scout"))] {
+        let (warnings, unseen) = told(&bob, to);
+        assert!(
+            warnings.contains("was seen in this project yet") && unseen,
+            "{to}: {warnings}"
+        );
+        assert_eq!(warnings.contains("nearest"), near.is_some(), "{to}: {warnings}");
+        assert!(near.is_none_or(|near| warnings.contains(near)), "{to}: {warnings}");
+    }
+    assert_eq!(told(&bob, "scout"), ("null".to_owned(), false));
+    let (warnings, _) = told(&root, "claud");
+    assert!(warnings.contains("nearest known: claude"), "{warnings}");
+    assert_eq!(told(&root, "CLAUDE"), ("null".to_owned(), false));
+}
+
+#[test]
+fn a_purged_note_of_another_owners_packet_is_no_change_of_ones_own() {
+    let place = Place::new();
+    let web = Web::of(&place, &["--rate-limit", "0"]);
+    let of = |owner: &str, agent: &str| web.with(&token(&place, &["--owner", owner, "--agent", agent]));
+    let (ann, bob) = (of("ann", "scout"), of("bob", "codex"));
+    ann.posted("/records", json!({"scope": "s", "key": "k", "value": 1}));
+    let hers = json!({"title": "hers", "summary": "s", "refs": [{"scope": "s", "key": "k"}]});
+    let hers = ann.posted("/handoffs", hers)["packet"]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    ann.posted(&format!("/handoffs/{hers}/accept"), json!({}));
+    let done = json!({"outcome": "success", "outcome_ref": "run 1", "note": "a leaked word"});
+    ann.posted(&format!("/handoffs/{hers}/close"), done);
+    let of_record = json!({"outcome": "success", "outcome_ref": "run 2", "note": "another leaked word",
+        "refs": [{"scope": "s", "key": "k"}]});
+    let seen = bob.hand_off("bob's own");
+    ann.posted("/outcomes", of_record);
+    let total = || bob.get(&format!("/handoffs/{seen}"))["packet"]["changes_since"]["total"].clone();
+    assert_eq!(total(), 1, "a report on a record is everybody's");
+    let purge = |text: &str| {
+        let ran = place.run(&["purge", "--containing", text, "--why", "secret", "--yes"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    };
+    purge("a leaked word");
+    assert_eq!(total(), 1, "the note on her packet was hers");
+    purge("another leaked word");
+    assert_eq!(total(), 2, "the other one was everybody's");
+}

@@ -87,6 +87,26 @@ fn select(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The names of every agent that did something in the project of which the caller may know.
+pub fn agents(conn: &Connection, project: i64, actor: &Actor) -> Result<Vec<String>, Fail> {
+    let mut names = ledger::agents(conn, project)?;
+    let hidden = hidden();
+    let mut seen = conn.prepare_cached(&format!(
+        "SELECT EXISTS (SELECT 1 FROM ledger l WHERE l.project_id = ?1 AND l.agent = ?5 AND NOT {hidden} LIMIT ?6)"
+    ))?;
+    let (all, owner) = packets::sight(actor);
+    let (folded, root) = (actor.agent.folded(), actor.reach.is_root());
+    let mut failed = None;
+    names.retain(|name| {
+        let params = params![project, all, owner, folded, name, 1, root];
+        seen.query_row(params, |row| row.get(0)).unwrap_or_else(|error| {
+            failed = Some(error);
+            false
+        })
+    });
+    failed.map_or(Ok(names), |error| Err(error.into()))
+}
+
 /// The position of the last entry of the caller's project; 0 before anything was written.
 pub fn last(conn: &Connection, actor: &Actor) -> Result<u64, Fail> {
     match project(conn, &actor.home)? {

@@ -80,7 +80,7 @@ pub fn see(conn: &Connection, project: &ProjectRow, actor: &Actor, packet: Packe
     let letter = letter(conn, project.id, &packet.id)?;
     let changes = changes(conn, project.id, actor, &packet)?;
     Ok(Seen {
-        unseen_recipient: unseen(conn, project.id, &packet)?,
+        unseen_recipient: unseen(conn, project.id, actor, &packet)?,
         packet,
         letter,
         changes,
@@ -88,12 +88,13 @@ pub fn see(conn: &Connection, project: &ProjectRow, actor: &Actor, packet: Packe
     })
 }
 
-/// Whether nobody of the recipient's name ever did anything in the project.
-fn unseen(conn: &Connection, project: i64, packet: &Packet) -> Result<bool, Fail> {
+/// Whether nobody of the recipient's name ever did anything in the project that the caller may know of.
+fn unseen(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> Result<bool, Fail> {
     let Some(to) = &packet.to_agent else { return Ok(false) };
     let folded = to.folded();
-    let known = super::ledger::agents(conn, project)?;
-    Ok(known.iter().all(|name| crate::domain::name::fold(name) != folded))
+    let mut known = super::entries::agents(conn, project, actor)?;
+    known.retain(|name| crate::domain::name::fold(name) == folded);
+    Ok(known.is_empty())
 }
 
 /// A packet's texts.
@@ -132,14 +133,24 @@ fn changes(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> R
         })?;
     // Entries about this packet, about packets that are not the caller's to know, and reports on those are taken out again.
     let (all, owner) = sight(actor);
-    let mut hidden = conn.prepare_cached(&format!(
+    let mut sql = format!(
         "SELECT l.agent FROM handoff h JOIN ledger l INDEXED BY ledger_subject ON l.project_id = h.project_id AND l.subject = h.id
             AND l.seq > ?4 AND l.kind NOT IN ('remembered', 'outcome', 'created')
          WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT coalesce({SIGHT}, FALSE))
          UNION ALL
          SELECT o.author FROM outcome o JOIN handoff h ON h.id = o.handoff_id
          WHERE o.project_id = ?1 AND o.seq > ?4 AND o.handoff_id IS NOT NULL AND NOT coalesce({SIGHT}, FALSE)"
-    ))?;
+    );
+    if total <= FEW {
+        // A text that is purged leaves its packet's row as it was, so that only the entries themselves tell.
+        sql += &format!(
+            " UNION ALL
+             SELECT l.agent FROM ledger l WHERE l.project_id = ?1 AND l.seq > ?4 AND l.kind = 'purged' AND (
+                EXISTS (SELECT 1 FROM handoff h WHERE h.id = l.subject AND h.last_seq <= ?4 AND (h.id = ?5 OR NOT coalesce({SIGHT}, FALSE)))
+                OR EXISTS (SELECT 1 FROM outcome o JOIN handoff h ON h.id = o.handoff_id WHERE o.id = l.subject AND NOT coalesce({SIGHT}, FALSE)))"
+        );
+    }
+    let mut hidden = conn.prepare_cached(&sql)?;
     let rows = hidden.query_map(params![project, all, owner, since, packet.id.as_str()], |row| {
         row.get::<_, String>(0)
     })?;

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 use serde_json::json;
 
+use super::entries;
 use super::fail::Fail;
 use super::handoffs::{Note, expire, expire_due, superseded};
 use super::ledger::{self, Journal, keep, project, signed};
@@ -78,7 +79,7 @@ pub fn hand_off(
         .as_ref()
         .map(|id| superseded(&journal, actor, id))
         .transpose()?;
-    let unknown_recipient = unknown_recipient(conn, project_id, new, &actor.agent)?;
+    let unknown_recipient = unknown_recipient(conn, project_id, new, actor)?;
     let continues = continued(conn, project_id, actor, new)?;
     let id = HandoffId::from_random(super::connection::random()?);
     let checkpoint = journal.checkpoint()?.to_string();
@@ -347,17 +348,17 @@ fn continued(conn: &Connection, project: i64, actor: &Actor, new: &NewHandoff) -
     Ok(None)
 }
 
-/// The recipient, when nobody of that name ever did anything here, with the nearest names that did.
+/// The recipient, when nobody of that name ever did anything here that the caller may know of, with the nearest names that did.
 fn unknown_recipient(
     conn: &Connection,
     project: i64,
     new: &NewHandoff,
-    me: &Agent,
+    actor: &Actor,
 ) -> Result<Option<(Agent, Vec<String>)>, Fail> {
-    let Some(to) = new.to_agent.as_ref().filter(|to| *to != me) else {
+    let Some(to) = new.to_agent.as_ref().filter(|to| **to != actor.agent) else {
         return Ok(None);
     };
-    let known = ledger::agents(conn, project)?;
+    let known = entries::agents(conn, project, actor)?;
     let folded = to.folded();
     if known.iter().any(|name| crate::domain::name::fold(name) == folded) {
         return Ok(None);
