@@ -17,6 +17,7 @@ mod page;
 mod rate;
 mod records;
 pub mod route;
+mod under_way;
 mod unread;
 mod workspaces;
 

@@ -183,7 +183,8 @@ pub fn percent_decoded(text: &str) -> Option<String> {
     while let Some(byte) = rest.next() {
         if byte == b'%' {
             let hex = [rest.next()?, rest.next()?];
-            let hex = std::str::from_utf8(&hex).ok()?;
+            // The standard reading of numbers would take a sign, too.
+            let hex = std::str::from_utf8(&hex).ok().filter(|hex| !hex.starts_with('+'))?;
             bytes.push(u8::from_str_radix(hex, 16).ok()?);
         } else {
             bytes.push(byte);
@@ -224,5 +225,6 @@ mod tests {
         assert_eq!(percent_decoded("a%20b%3A%C3%BC").unwrap(), "a b:ü");
         assert_eq!(percent_decoded("%zz"), None);
         assert_eq!(percent_decoded("%4"), None);
+        assert_eq!(percent_decoded("%+1"), None);
     }
 }

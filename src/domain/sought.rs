@@ -179,10 +179,18 @@ pub fn page_size(limit: Option<i64>) -> Result<(usize, Option<String>), Invalid>
         )),
         Some(number) => match usize::try_from(number) {
             Ok(number) if number <= limits::PAGE_MAX => Ok((number, None)),
-            _ => Ok((
-                limits::PAGE_MAX,
-                Some(format!("limit {number} was taken as {}", limits::PAGE_MAX)),
-            )),
+            _ => {
+                // What is beyond 64 bits comes as the largest of them, which is not what was sent.
+                let sent = if number == i64::MAX {
+                    "a limit that large".to_owned()
+                } else {
+                    format!("limit {number}")
+                };
+                Ok((
+                    limits::PAGE_MAX,
+                    Some(format!("{sent} was taken as {}", limits::PAGE_MAX)),
+                ))
+            }
         },
     }
 }

@@ -200,24 +200,29 @@ fn named(headers: &HeaderMap, name: &str) -> Result<Option<String>, Failure> {
 
 /// The named segments of the address.
 async fn segments(parts: &mut Parts, served: &Shared) -> Result<Vec<(String, String)>, Failure> {
-    let found = Path::<Vec<(String, String)>>::from_request_parts(parts, served).await;
-    found.map(|Path(segments)| segments).map_err(|_| {
+    let unreadable = || {
         Failure::of_address(Invalid::new(
             "path",
-            "no UTF-8",
-            "segments that are percent-encoded UTF-8",
+            "no percent-encoded UTF-8",
+            "segments in which % stands before two hexadecimal digits, and all bytes are UTF-8",
         ))
-    })
+    };
+    // The router takes an escape that is none as it stands.
+    if percent_decoded(parts.uri.path()).is_none() {
+        return Err(unreadable());
+    }
+    let found = Path::<Vec<(String, String)>>::from_request_parts(parts, served).await;
+    found.map(|Path(segments)| segments).map_err(|_| unreadable())
 }
 
 /// The pairs behind the question mark.
 fn pairs(query: &str) -> Result<Vec<(String, String)>, Failure> {
-    let decoded = |text: &str| {
+    let decoded = |text: &str, of: &str| {
         percent_decoded(&text.replace('+', " ")).ok_or_else(|| {
             Failure::of_address(Invalid::new(
-                "query",
-                "no UTF-8",
-                "names and values that are percent-encoded UTF-8",
+                of,
+                "no percent-encoded UTF-8",
+                "a text in which % stands before two hexadecimal digits, and all bytes are UTF-8",
             ))
         })
     };
@@ -226,7 +231,12 @@ fn pairs(query: &str) -> Result<Vec<(String, String)>, Failure> {
         .filter(|pair| !pair.is_empty())
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((decoded(name)?, decoded(value)?))
+            let name = decoded(name, "the address")?;
+            // Only a name that can be one of ours is said again.
+            let sayable =
+                !name.is_empty() && name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            let value = decoded(value, if sayable { &name } else { "the address" })?;
+            Ok((name, value))
         })
         .collect()
 }

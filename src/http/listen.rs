@@ -2,15 +2,13 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::Request;
-use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -18,13 +16,16 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
+use super::under_way::{Answer, Connection, Work};
+
 /// How many connections are served at once; further ones wait to be taken.
 const CONNECTIONS: usize = 1_024;
 
 /// How long a client may take to send the headers of a request, and how long a connection may rest between two of them.
 const HEADERS: Duration = Duration::from_secs(30);
 
-/// How long an answer that was taken whole may take to leave the machine.
+/// How long nothing must begin once nothing is under way: an answer that was taken whole has to leave the machine, and a request
+/// whose head is just being read has to begin.
 const FLUSH: Duration = Duration::from_millis(250);
 
 /// Listens at `address`.
@@ -70,6 +71,7 @@ pub async fn run(
         };
         let _ = stream.set_nodelay(true);
         let router = router.clone();
+        let io = TokioIo::new(Connection::new(stream, work.clone()));
         let work = work.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let answering = router.clone().oneshot(request.map(Body::new));
@@ -77,13 +79,13 @@ pub async fn run(
             async move {
                 answering
                     .await
-                    .map(|response| response.map(|body| Body::new(Answer { body, _begun: begun })))
+                    .map(|response| response.map(|body| Body::new(Answer::new(body, begun))))
             }
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(io, service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             let _place = place;
@@ -96,64 +98,25 @@ pub async fn run(
     // Streams end by themselves when they are told.
     end.send_replace(true);
     // A connection on which no whole request has come holds nobody up.
+    let quiet = async {
+        let mut before = work.done().await;
+        loop {
+            tokio::time::sleep(FLUSH).await;
+            let now = work.done().await;
+            if now == before {
+                break;
+            }
+            before = now;
+        }
+    };
     let finished = async {
         tokio::select! {
             () = graceful.shutdown() => {}
-            () = work.done() => tokio::time::sleep(FLUSH).await,
+            () = quiet => {}
         }
     };
     if tokio::time::timeout(grace, finished).await.is_err() {
         tracing::warn!("leaving although requests are under way");
     }
     Ok(())
-}
-
-/// The requests that are being answered.
-#[derive(Clone, Default)]
-struct Work(watch::Sender<usize>);
-
-impl Work {
-    /// Counts a request until what is given is dropped.
-    fn begin(&self) -> Begun {
-        self.0.send_modify(|count| *count += 1);
-        Begun(self.clone())
-    }
-
-    /// Resolves when none is being answered.
-    async fn done(&self) {
-        // It cannot fail: the sender is here.
-        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
-    }
-}
-
-/// A request that is being answered.
-struct Begun(Work);
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        self.0.0.send_modify(|count| *count -= 1);
-    }
-}
-
-/// An answer's body, which is under way until it has been taken whole.
-struct Answer {
-    body: Body,
-    _begun: Begun,
-}
-
-impl hyper::body::Body for Answer {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

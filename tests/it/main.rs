@@ -35,6 +35,7 @@ mod purge;
 mod purge_more;
 mod reference;
 mod rest;
+mod rest_ends;
 mod rest_forms;
 mod rest_gate;
 mod rest_hidden;

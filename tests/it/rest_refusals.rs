@@ -17,6 +17,11 @@ GET  | //workspaces/%01/projects | | 400 | invalid_argument | workspace
 GET  | //workspaces/w/projects/%ff/stats | | 400 | invalid_argument | path
 GET  | //workspaces/%20/projects/p/stats | | 400 | invalid_argument | workspace
 GET  | /records | | 400 | invalid_argument | scope
+GET  | //workspaces/%zz/projects/p/stats | | 400 | invalid_argument | path
+GET  | //workspaces/w/projects/p%2/stats | | 400 | invalid_argument | path
+GET  | //workspaces/w/projects/%+1/stats | | 400 | invalid_argument | path
+GET  | /records?tag=%zz | | 400 | invalid_argument | `tag`
+GET  | /records?%zz=tag | | 400 | invalid_argument | address
 GET  | /records?q=rate | | 400 | invalid_argument | query
 GET  | /records?query=%ff | | 400 | invalid_argument | query
 GET  | /records?scope=app&key=rate&version=0 | | 400 | invalid_argument | version

@@ -68,8 +68,24 @@ impl Web {
 
     /// Asks it to end, and gives its exit code and what it said on standard error.
     #[track_caller]
-    pub fn stop(mut self) -> (Option<i32>, String) {
+    pub fn stop(self) -> (Option<i32>, String) {
+        self.ask_to_end();
+        self.ended()
+    }
+
+    /// Asks it to end.
+    pub fn ask_to_end(&self) {
         kill_process(self.pid(), Signal::TERM).expect("it runs");
+    }
+
+    /// Whether it ends within this time.
+    pub fn ends_within(&mut self, time: Duration) -> bool {
+        wait(self.child.as_mut().expect("it runs"), time).is_some()
+    }
+
+    /// Waits for its end, and gives its exit code and what it said on standard error.
+    #[track_caller]
+    pub fn ended(mut self) -> (Option<i32>, String) {
         let mut child = self.child.take().expect("it runs");
         let status = wait(&mut child, PATIENCE).expect("it ends when it is asked to");
         let stderr = self.stderr.take().expect("once").join().expect("stderr was read");
