@@ -14,12 +14,6 @@ use crate::domain::{Invalid, OutcomeRef};
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub struct AcceptInput {
-    /// The accepting agent; only as the token says it.
-    agent: Option<String>,
-    /// This run of it. Left out: the X-Session-Id header's.
-    session: Option<String>,
-    /// For whom it acts; only as the token says it.
-    owner: Option<String>,
     /// The directory that it works in.
     cwd: Option<String>,
 }
@@ -42,8 +36,6 @@ pub struct Input {
     outcome_ref: Option<String>,
     /// What else there is to say, up to 16 KiB.
     note: Option<String>,
-    /// This run of the agent. Left out: the X-Session-Id header's.
-    session: Option<String>,
 }
 
 /// How a packet's work went.
@@ -68,8 +60,6 @@ pub struct CloseInput {
     refs: Option<Vec<RefInput>>,
     /// What else there is to say, up to 16 KiB.
     note: Option<String>,
-    /// This run of the agent. Left out: the X-Session-Id header's.
-    session: Option<String>,
 }
 
 /// Reads where the one who takes a packet works, with what there is to say about the arguments.

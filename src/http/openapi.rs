@@ -41,6 +41,13 @@ const REFUSALS: [(u16, &str); 12] = [
 /// The refusals that every route has.
 const ALWAYS: [u16; 7] = [400, 401, 403, 405, 429, 500, 503];
 
+/// What each body may say of who acts.
+const ACTING: [(&str, &str); 3] = [
+    ("agent", "The acting agent; only as the token says it."),
+    ("owner", "For whom it acts; only as the token says it."),
+    ("session", "This run of the agent. Left out: the X-Session-Id header's."),
+];
+
 /// Serves the description.
 pub async fn document() -> Json<Value> {
     Json(description())
@@ -112,12 +119,13 @@ fn operation(route: &Route) -> Value {
         operation["parameters"] = json!(parameters);
     }
     if let Some(shape) = route.body {
-        let schema = shape();
-        let required = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .is_some_and(|names| !names.is_empty());
-        let mut content = json!({ "schema": &*schema });
+        let mut schema = Value::Object(shape().as_ref().clone());
+        let required = schema["required"].as_array().is_some_and(|names| !names.is_empty());
+        // Every body takes these, and they are read in one place.
+        for (name, words) in ACTING {
+            schema["properties"][name] = json!({ "type": "string", "description": words });
+        }
+        let mut content = json!({ "schema": schema });
         if let Some(example) = &route.example {
             content["example"] = example.clone();
         }
@@ -190,6 +198,11 @@ fn parameters(route: &Route) -> Vec<Value> {
         parameters.push(json!({
             "name": "X-Session-Id", "in": "header", "required": false,
             "description": "This run of the agent.", "schema": { "type": "string" },
+        }));
+        parameters.push(json!({
+            "name": "X-Agent-Id", "in": "header", "required": false,
+            "description": "The acting agent, where no token was ever made; beside a token only as the token says it.",
+            "schema": { "type": "string" },
         }));
     }
     if route.streams {
