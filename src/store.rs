@@ -6,6 +6,7 @@
 //! writer and makes none wait.
 
 pub mod error;
+pub mod folder;
 pub mod sqlite;
 
 pub use error::StoreError;

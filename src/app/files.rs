@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::AppError;
 use crate::domain::Invalid;
+use crate::store::folder;
 
 /// What is to be removed if the process is told to end before it has come to that itself.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -108,16 +109,7 @@ impl Fresh {
             }
         }
         self.done = true;
-        #[cfg(unix)]
-        if let Some(folder) = self.to.parent() {
-            let folder = if folder.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                folder
-            };
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
-        }
-        Ok(())
+        folder::settle(&self.to).map_err(|error| unwritable(&self.to, &error))
     }
 }
 

@@ -41,6 +41,11 @@ pub fn writer(path: &Path, durability: Durability) -> Result<Opened, StoreError>
     let mut conn = open(path)?;
     let nature = schema::nature(&conn).map_err(|error| told(&error, path))?;
     check(nature, path)?;
+    if nature == Nature::Empty {
+        // Before the tables, so that whoever finds them need not ask: nothing is acknowledged on a file that a power cut
+        // takes away as a whole.
+        place::settle(path)?;
+    }
     wal(&conn, path)?;
     let synchronous = match durability {
         Durability::Full => "FULL",

@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::StoreError;
+use super::super::{StoreError, folder};
 
 /// What tells one file from another that took its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,26 @@ fn of(meta: &std::fs::Metadata) -> Identity {
 /// # Errors
 /// When the place cannot be written.
 pub fn create(path: &Path) -> Result<bool, StoreError> {
-    let refused = |error: &io::Error| match error.kind() {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(|error| refused(path, &error))?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(refused(path, &error)),
+    }
+}
+
+fn refused(path: &Path, error: &io::Error) -> StoreError {
+    match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path: path.to_owned() },
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly {
             path: path.to_owned(),
@@ -53,23 +72,16 @@ pub fn create(path: &Path) -> Result<bool, StoreError> {
             path: path.to_owned(),
             what: plain(error),
         },
-    };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(|error| refused(&error))?;
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(refused(&error)),
-    }
+}
+
+/// Waits until the disk has every name that leads to the file. SQLite waits for the file's own folder, and that one may be the
+/// last of several that were made for it.
+///
+/// # Errors
+/// When the disk fails.
+pub fn settle(path: &Path) -> Result<(), StoreError> {
+    folder::settle(path).map_err(|error| refused(path, &error))
 }
 
 /// What the system said, in its own words and without our source's.
