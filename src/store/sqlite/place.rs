@@ -84,6 +84,19 @@ pub fn settle(path: &Path) -> Result<(), StoreError> {
     folder::settle(path).map_err(|error| refused(path, &error))
 }
 
+/// Waits until the disk has the write-ahead log as it is now.
+///
+/// # Errors
+/// When the disk fails.
+pub fn settle_log(path: &Path) -> Result<(), StoreError> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    match OpenOptions::new().write(true).open(log).and_then(|log| log.sync_all()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(refused(path, &error)),
+        _ => Ok(()),
+    }
+}
+
 /// What the system said, in its own words and without our source's.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();

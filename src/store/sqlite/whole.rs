@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
+
 use super::super::StoreError;
 use super::tokens::Admission;
 use super::{
-    Overview, Store, Waiting, backup, export, import, ledger, listing, purge, search, tokens, verify, versions,
+    Overview, Store, Waiting, backup, export, import, ledger, listing, place, purge, search, tokens, verify, versions,
 };
 use crate::domain::fault::Report;
 use crate::domain::ledger::Checkpoint;
@@ -126,19 +128,21 @@ impl Store {
         self.worker.write(move |tx| purge::purge(tx, &actor, &texts, why)).await
     }
 
-    /// Takes what is left of purged texts out of the file's free pages and its write-ahead log.
+    /// Takes what is left of purged texts out of the file's free pages and its write-ahead log, and waits until the disk has
+    /// done so.
     ///
     /// # Errors
     /// [`StoreError::Reader`] when another process holds a read open.
     pub async fn clean(&self) -> Result<(), StoreError> {
-        let cleaned = self.worker.alone(purge::clean).await?;
-        if cleaned {
-            Ok(())
-        } else {
-            Err(StoreError::Reader {
-                path: self.path().to_owned(),
-            })
-        }
+        let path = self.path().to_owned();
+        let clean = move |conn: &Connection| {
+            let cleaned = purge::clean(conn)?;
+            // SQLite does not wait until the log is cut: what stands in it was moved and does no harm. Here it would.
+            Ok(cleaned.then(|| place::settle_log(&path)).transpose())
+        };
+        self.worker.alone(clean).await??.ok_or_else(|| StoreError::Reader {
+            path: self.path().to_owned(),
+        })
     }
 
     /// Makes the search index anew from the current versions.
