@@ -29,6 +29,24 @@ mod moving_tampered;
 mod openapi;
 mod outcomes;
 mod owners;
+#[cfg(target_os = "linux")]
+mod power;
+#[cfg(target_os = "linux")]
+mod power_beside;
+#[cfg(target_os = "linux")]
+mod power_check;
+#[cfg(target_os = "linux")]
+mod power_cuts;
+#[cfg(target_os = "linux")]
+mod power_disk;
+#[cfg(target_os = "linux")]
+mod power_file;
+#[cfg(target_os = "linux")]
+mod power_look;
+#[cfg(target_os = "linux")]
+mod power_lost;
+#[cfg(target_os = "linux")]
+mod power_trace;
 mod previews;
 mod protocol;
 mod purge;
