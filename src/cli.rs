@@ -313,15 +313,19 @@ fn large_files_fail() {
 #[cfg(not(unix))]
 fn large_files_fail() {}
 
-/// Resolves when the system asks the process to end.
+/// Resolves when the system asks the process to end. It listens from this call on, and not only from the first look at what it
+/// gives: who has read that it serves may ask at once.
 #[cfg(unix)]
-async fn stopped() {
+fn stopped() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+    let asked = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        match asked {
+            (Ok(mut terminate), Ok(mut interrupt)) => {
+                tokio::select! { _ = terminate.recv() => {} _ = interrupt.recv() => {} }
+            }
+            _ => std::future::pending().await,
         }
-        _ => std::future::pending().await,
     }
 }
 

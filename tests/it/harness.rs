@@ -597,6 +597,12 @@ impl Server {
         self.stdin = None;
     }
 
+    /// Closes stdin and waits for the end; gives the exit code, none after a signal.
+    pub fn left(mut self) -> Option<i32> {
+        self.end_input();
+        wait(&mut self.child, PATIENCE).expect("it ends with its input").code()
+    }
+
     /// Closes stdin and asserts exit 0 within [`ENDS_WITHIN`]; gives the messages that were still on the way.
     #[track_caller]
     pub fn finish(mut self) -> Vec<Value> {

@@ -26,6 +26,11 @@ impl Web {
 
     /// Serves with these settings on a free port.
     pub fn started(start: Start, args: &[&str]) -> Self {
+        Self::try_started(start, args).unwrap_or_else(|said| panic!("it does not serve: {said}"))
+    }
+
+    /// The same, or what it said on standard error when it ended instead.
+    pub fn try_started(start: Start, args: &[&str]) -> Result<Self, String> {
         let mut words = vec!["serve", "--json"];
         if !args.contains(&"--listen") {
             words.extend(["--listen", "127.0.0.1:0"]);
@@ -43,13 +48,14 @@ impl Web {
         stdout.read_line(&mut line).expect("stdout is read");
         let Ok(told) = serde_json::from_str::<Value>(&line) else {
             let _ = child.kill();
-            panic!("it does not serve: {line:?} {}", stderr.join().unwrap_or_default());
+            let _ = child.wait();
+            return Err(format!("{line}{}", stderr.join().unwrap_or_default()));
         };
-        Self {
+        Ok(Self {
             child: Some(child),
             stderr: Some(stderr),
             url: told["url"].as_str().expect("an address").to_owned(),
-        }
+        })
     }
 
     pub fn pid(&self) -> Pid {
