@@ -17,6 +17,7 @@ mod everything;
 mod faces;
 mod faults;
 mod faults_calls;
+mod faults_clock;
 mod faults_files;
 mod format;
 mod handoffs;

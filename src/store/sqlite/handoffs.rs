@@ -32,7 +32,9 @@ fn due(journal: &Journal) -> Result<Vec<HandoffId>, Fail> {
         "SELECT id FROM handoff WHERE project_id = ?1 AND state = 'open' AND expires_at IS NOT NULL
             AND expires_at <= ?2 ORDER BY seq",
     )?;
-    let rows = statement.query_map(params![journal.project.id, journal.at], |row| row.get::<_, String>(0))?;
+    let rows = statement.query_map(params![journal.project.id, journal.asked.to_string()], |row| {
+        row.get::<_, String>(0)
+    })?;
     rows.map(|id| stored(HandoffId::named("handoff_id", &id?))).collect()
 }
 
@@ -123,8 +125,8 @@ pub fn expire(
 /// Gives a claimed packet back to the queue; past its time it gets a new one, `ttl` from now.
 pub fn release(journal: &mut Journal, packet: &Packet, ttl: Span, note: Note) -> Result<(), Fail> {
     let expires = match packet.expires_at {
-        Some(end) if end <= journal.now && ttl.is_zero() => Some(None),
-        Some(end) if end <= journal.now => Some(Some(journal.now.plus(ttl).to_string())),
+        Some(end) if end <= journal.asked && ttl.is_zero() => Some(None),
+        Some(end) if end <= journal.asked => Some(Some(journal.now.plus(ttl).to_string())),
         _ => None,
     };
     let mut detail = Map::new();
@@ -195,7 +197,7 @@ pub fn expire_some(conn: &Connection, actor: &Actor, wanted: &Ended) -> Result<V
         Ended::Named(ids) => {
             for id in ids.iter().filter(|id| !ended.contains(id)) {
                 let packet = packets::find(conn, row.id, actor, id)?;
-                must_be(State::Open, &packet, packet.state_at(journal.now))?;
+                must_be(State::Open, &packet, packet.state_at(journal.asked))?;
             }
             ids.clone()
         }
@@ -225,7 +227,7 @@ pub fn reopen(conn: &Connection, actor: &Actor, id: &HandoffId, ttl: Span) -> Re
     let mut journal = Journal::open(conn, &actor.home, actor.stamp())?;
     expire_due(&mut journal)?;
     let packet = packets::find(conn, row.id, actor, id)?;
-    life::reopen(&packet, packet.state_at(journal.now))?;
+    life::reopen(&packet, packet.state_at(journal.asked))?;
     let end = (!ttl.is_zero()).then(|| journal.now.plus(ttl).to_string());
     let mut detail = Map::new();
     detail.insert("expires_at".to_owned(), end.clone().into());
@@ -261,6 +263,6 @@ pub fn superseded(journal: &Journal, actor: &Actor, id: &HandoffId) -> Result<Pa
         }
         other => other,
     })?;
-    crate::domain::handoff::life::supersede(&packet, &actor.agent, packet.state_at(journal.now))?;
+    crate::domain::handoff::life::supersede(&packet, &actor.agent, packet.state_at(journal.asked))?;
     Ok(packet)
 }

@@ -172,7 +172,10 @@ pub struct Journal<'c> {
     pub conn: &'c Connection,
     /// The project.
     pub project: ProjectRow,
-    /// The instant of this call, never before the last entry's.
+    /// The instant of this call by its own clock: by it is judged what is over. An entry of a clock that is ahead must not end
+    /// what others wait for.
+    pub asked: Time,
+    /// The instant of what is written, never before the last entry's.
     pub now: Time,
     /// The same instant as it is stored.
     pub at: String,
@@ -196,6 +199,7 @@ impl<'c> Journal<'c> {
             return Ok(Self {
                 conn,
                 project: row,
+                asked: stamp.at,
                 now,
                 at,
                 stamp,
@@ -222,6 +226,7 @@ impl<'c> Journal<'c> {
         let mut journal = Self {
             conn,
             project: row,
+            asked: now,
             now,
             at,
             stamp,
