@@ -158,6 +158,11 @@ impl Trace {
         trace
     }
 
+    /// A run in which all calls on files that are no part of the start are only counted.
+    pub fn counting_all(place: &Place) -> Self {
+        Self::counting(place, Reach::All)
+    }
+
     /// A run in which calls are only counted.
     fn counting(place: &Place, reach: Reach) -> Self {
         let calls: Vec<Call> = CALLS.into_iter().filter(|call| call.reach == reach).collect();
@@ -259,7 +264,7 @@ impl Trace {
     }
 
     /// Of each call, at which numbers of a thread it was made.
-    fn numbers(&self) -> BTreeSet<(&'static str, usize)> {
+    pub fn numbers(&self) -> BTreeSet<(&'static str, usize)> {
         let mut so_far: BTreeMap<(String, &str), usize> = BTreeMap::new();
         let mut found = BTreeSet::new();
         for made in self.calls() {

@@ -19,6 +19,7 @@ mod faults;
 mod faults_calls;
 mod faults_clock;
 mod faults_files;
+mod faults_stop;
 mod format;
 mod handoffs;
 mod handoffs_more;
