@@ -18,6 +18,7 @@ mod faces;
 mod faults;
 mod faults_calls;
 mod faults_clock;
+mod faults_crowd;
 mod faults_files;
 mod faults_stop;
 mod format;
