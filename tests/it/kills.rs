@@ -21,9 +21,9 @@ impl Dice {
     }
 }
 
-/// How many times a server is killed: 200 with `LONG_TESTS=1`.
+/// How many times a server is killed: 1,000 with `LONG_TESTS=1`.
 fn runs() -> u64 {
-    if is_long() { 200 } else { 25 }
+    if is_long() { 1_000 } else { 50 }
 }
 
 /// Waits for the first `acknowledged` replies and a moment more, kills, and gives every answer that came out at all
@@ -110,6 +110,10 @@ fn s04_every_acknowledged_write_survives_sigkill() {
         acknowledged_in_all > 100 && under_way > 100,
         "{acknowledged_in_all} acknowledged, {under_way} under way"
     );
+    println!(
+        "{} kills: {acknowledged_in_all} writes were answered, {under_way} were under way",
+        runs()
+    );
 }
 
 #[test]
@@ -119,6 +123,10 @@ fn s04_packets_claims_and_outcomes_survive_sigkill() {
         packets_claims_and_outcomes(batch, &mut promised);
     }
     assert!(promised.iter().all(|n| *n > 20), "{promised:?}");
+    println!(
+        "{} kills: {promised:?} packets, claims and reports were answered",
+        runs()
+    );
 }
 
 /// One file that lives through 25 kills; counts what was acknowledged of each kind.

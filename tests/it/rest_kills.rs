@@ -119,12 +119,18 @@ fn kept(place: &Place, promised: &[Promise]) {
 
 #[test]
 fn s04_every_answered_version_claim_and_report_survives_sigkill_and_the_port_is_free_at_once() {
-    let rounds = if is_long() { 60 } else { 5 };
-    let place = Place::new();
+    let rounds = if is_long() { 200 } else { 6 };
+    let mut place = Place::new();
     let mut dice = Dice(20_261_201);
     let listen = format!("127.0.0.1:{}", port());
-    let mut all = Vec::new();
+    let (mut all, mut sum) = (Vec::new(), 0);
     for round in 0..rounds {
+        // Each file lives through 25 kills.
+        if round > 0 && round % 25 == 0 {
+            counted_once(&place);
+            place = Place::new();
+            all.clear();
+        }
         // Started anew where the one before was killed with its clients connected.
         let web = Web::of(&place, &["--listen", &listen]);
         let reader = web.anyone().stream("/ledger");
@@ -148,11 +154,18 @@ fn s04_every_answered_version_claim_and_report_survives_sigkill_and_the_port_is_
             done.concat()
         });
         assert!(promised.len() >= enough, "round {round}");
+        sum += promised.len();
         all.extend(promised);
         kept(&place, &all);
         drop(reader);
     }
-    // Each success was counted as often as its row is there, answered or not.
+    counted_once(&place);
+    println!("{rounds} kills of a server under load: {sum} answers");
+}
+
+/// Asserts that each success was counted as often as its row is there, answered or not.
+#[track_caller]
+fn counted_once(place: &Place) {
     let (rows, counted) = ("SELECT count(*) FROM outcome", "SELECT sum(successes) FROM opinion");
     assert_eq!(place.count(rows), place.count(counted));
 }
