@@ -57,8 +57,9 @@ pub enum StoreError {
         /// The newest schema that this binary knows.
         known: i64,
     },
-    /// The file was replaced or removed while it was open; the write was not acknowledged.
-    #[error("the database file{} was replaced or removed while this process had it open; this write was not kept", at(.path))]
+    /// The file or its log was replaced or removed while it was open; the write was not acknowledged.
+    #[error("the database file{}, or the log beside it, was replaced or removed while this process had it open; this write was \
+             not acknowledged", at(.path))]
     Replaced {
         /// The database file.
         path: PathBuf,

@@ -14,6 +14,7 @@ mod handoffs;
 mod import;
 mod ledger;
 mod listing;
+mod opened;
 mod outcomes;
 mod packets;
 mod place;

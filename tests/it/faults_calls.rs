@@ -27,12 +27,17 @@ pub struct Template {
 }
 
 impl Template {
-    /// A store with a record and packets that wait.
+    /// A store with a few records and packets that wait.
     pub fn new() -> Self {
+        Self::of(20, 300)
+    }
+
+    /// The same with so many records, and so many bytes in each.
+    pub fn of(records: usize, bytes: usize) -> Self {
         let place = Place::new();
         let mut seed = place.agent("seed");
-        for n in 0..20 {
-            seed.remember("s", &format!("old{n}"), json!({"n": n, "text": "x".repeat(300)}));
+        for n in 0..records {
+            seed.remember("s", &format!("old{n}"), json!({"n": n, "text": "x".repeat(bytes)}));
         }
         let base = json!({"next_steps": ["go on"], "refs": [{"scope": "s", "key": "old0"}]});
         let packets = ["to close", "to release"].map(|title| id(&seed.hand_off(title, base.clone())));

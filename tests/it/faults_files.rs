@@ -104,7 +104,8 @@ fn a_backup_takes_the_place_of_an_older_one_whole_or_not_at_all_after_every_faul
 
 #[test]
 fn an_export_is_there_whole_or_not_at_all_after_every_fault() {
-    let template = Template::new();
+    // So much that it is written in many pieces.
+    let template = Template::of(150, 1_500);
     let calm = template.export();
     walk(
         "an export",

@@ -20,6 +20,7 @@ mod faults_calls;
 mod faults_clock;
 mod faults_crowd;
 mod faults_files;
+mod faults_gone;
 mod faults_stop;
 mod format;
 mod handoffs;

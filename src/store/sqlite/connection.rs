@@ -8,28 +8,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::super::{Durability, StoreError};
 use super::fail::told;
+use super::opened::Opened;
 use super::place;
 use super::schema::{self, Nature};
 
 /// How long a writer waits for another process's transaction.
 pub const BUSY: Duration = Duration::from_secs(10);
-
-/// An open connection and the file that it was opened on.
-pub struct Opened {
-    /// The connection.
-    pub conn: Connection,
-    /// The file, to notice when another one takes its path.
-    pub identity: place::Identity,
-    /// Whether this call made the file or its tables.
-    pub created: bool,
-}
-
-impl Opened {
-    /// Whether the file at `path` is still the one that is open.
-    pub fn still_there(&self, path: &Path) -> bool {
-        matches!(place::identity(path), Ok(Some(now)) if now == self.identity)
-    }
-}
 
 /// Opens the file for writing, making it and its tables where they are missing.
 ///
@@ -62,12 +46,7 @@ pub fn writer(path: &Path, durability: Durability) -> Result<Opened, StoreError>
     };
     setup(&conn).map_err(|error| told(&error, path))?;
     let tables = tables(&mut conn, path)?;
-    let identity = identified(path)?;
-    Ok(Opened {
-        conn,
-        identity,
-        created: made || tables,
-    })
+    Opened::new(conn, path, made || tables)
 }
 
 /// Opens the file for reading; none when it is missing or holds nothing yet.
@@ -95,11 +74,7 @@ pub fn reader(path: &Path) -> Result<Option<Opened>, StoreError> {
     }
     conn.pragma_update(None, "query_only", true)
         .map_err(|error| told(&error, path))?;
-    Ok(Some(Opened {
-        conn,
-        identity: identified(path)?,
-        created: false,
-    }))
+    Opened::new(conn, path, false).map(Some)
 }
 
 /// One more connection to the file that `conn` reads, for reading.
@@ -169,13 +144,6 @@ fn open(path: &Path) -> Result<Connection, StoreError> {
             what: place::plain(&io),
         },
     })
-}
-
-fn identified(path: &Path) -> Result<place::Identity, StoreError> {
-    match place::identity(path) {
-        Ok(Some(identity)) => Ok(identity),
-        _ => Err(StoreError::Replaced { path: path.to_owned() }),
-    }
 }
 
 /// Switches to write-ahead logging and makes sure that it took. The switch answers "busy" at once, whatever the

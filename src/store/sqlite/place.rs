@@ -10,11 +10,37 @@ use super::super::{StoreError, folder};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity(u64, u64);
 
-/// The file at `path` now; none when there is no file.
+/// Which files stand at the paths of a database now, where there are any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Files {
+    /// The database.
+    pub database: Option<Identity>,
+    /// Its write-ahead log.
+    pub log: Option<Identity>,
+    /// What the processes that share the log know of it.
+    pub index: Option<Identity>,
+}
+
+/// Looks at the files of the database at `path`.
 ///
 /// # Errors
 /// When the system cannot tell.
-pub fn identity(path: &Path) -> io::Result<Option<Identity>> {
+pub fn files(path: &Path) -> io::Result<Files> {
+    Ok(Files {
+        database: identity(path)?,
+        log: identity(&beside(path, "-wal"))?,
+        index: identity(&beside(path, "-shm"))?,
+    })
+}
+
+/// The path of a file beside the database, whose name ends like this.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn identity(path: &Path) -> io::Result<Option<Identity>> {
     match std::fs::metadata(path) {
         Ok(meta) => Ok(Some(of(&meta))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -155,12 +181,7 @@ pub struct FileFacts {
 
 /// Looks at the files of the database at `path`.
 pub fn facts(path: &Path) -> FileFacts {
-    let beside = |ending: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    };
-    let files = [path.to_owned(), beside("-wal"), beside("-shm")];
+    let files = [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")];
     FileFacts {
         modes: files
             .into_iter()

@@ -16,8 +16,10 @@ use self::piece::Work;
 pub use self::writer::Commit;
 use self::writer::{Job, Writer, may_heal};
 use super::super::{Durability, StoreError};
-use super::connection::{self, Opened};
+use super::connection;
 use super::fail::{Fail, told};
+use super::opened::Opened;
+use super::place::{self, Files};
 
 /// How many reads run at once, each on a connection of its own that is kept open. More would wait for the processor anyway.
 const READERS: usize = 8;
@@ -37,6 +39,8 @@ pub struct Shared {
     opened: AtomicBool,
     /// Reading connections that rest.
     readers: Mutex<Vec<Opened>>,
+    /// The files that the writing connection has open.
+    writes_on: Mutex<Option<Files>>,
     /// How many more reads may run at once.
     reading: Semaphore,
     /// Who wants to know of commits.
@@ -57,6 +61,7 @@ impl Worker {
             created: AtomicBool::new(false),
             opened: AtomicBool::new(false),
             readers: Mutex::new(Vec::new()),
+            writes_on: Mutex::new(None),
             reading: Semaphore::new(READERS),
             watch: OnceLock::new(),
         };
@@ -147,7 +152,7 @@ impl Worker {
     /// Runs `work` on a connection that rests; nothing when there is none, or when it would have to wait.
     fn at_once<T>(&self, work: impl FnMut(&Connection) -> Result<T, Fail>) -> Option<Result<T, StoreError>> {
         let opened = self.shared.rested().pop()?;
-        if !opened.still_there(&self.shared.path) || opened.conn.busy_timeout(Duration::ZERO).is_err() {
+        if !opened.still_there() || opened.conn.busy_timeout(Duration::ZERO).is_err() {
             return None;
         }
         let result = self.on(&opened, work);
@@ -180,9 +185,15 @@ impl Worker {
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, StoreError> {
         let path = &self.shared.path;
         let pooled = self.shared.rested().pop();
-        let opened = match pooled.filter(|opened| opened.still_there(path)) {
-            Some(opened) => Some(opened),
-            None => connection::reader(path)?,
+        let opened = match pooled {
+            Some(opened) if opened.still_there() => Some(opened),
+            stale => {
+                if stale.is_some() || self.shared.writes_elsewhere() {
+                    drop(stale);
+                    self.let_go();
+                }
+                connection::reader(path)?
+            }
         };
         let Some(opened) = opened else {
             let nothing = connection::nothing().map_err(|error| told(&error, path))?;
@@ -215,16 +226,31 @@ impl Worker {
         }
     }
 
+    /// Closes what is open on files that have gone: SQLite shares within a process what it knows of a log.
+    fn let_go(&self) {
+        self.shared.rested().clear();
+        if !self.shared.writes_elsewhere() {
+            return;
+        }
+        let (done, waits) = mpsc::channel();
+        let job = Job::Alone(Box::new(move |writer| {
+            writer.let_go();
+            let _ = done.send(());
+        }));
+        if let Ok(jobs) = self.sender()
+            && jobs.send(job).is_ok()
+        {
+            let _ = waits.recv();
+        }
+    }
+
     fn sender(&self) -> Result<mpsc::Sender<Job>, StoreError> {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = jobs.as_ref() {
             return Ok(thread.jobs.clone());
         }
         let (sender, receiver) = mpsc::channel();
-        let writer = Writer {
-            shared: Arc::clone(&self.shared),
-            opened: None,
-        };
+        let writer = Writer::new(Arc::clone(&self.shared));
         let handle = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || writer.run(&receiver))
@@ -249,6 +275,12 @@ impl Worker {
 }
 
 impl Shared {
+    /// Whether the writing connection has other files open than those that are there now.
+    fn writes_elsewhere(&self) -> bool {
+        let on = *self.writes_on.lock().unwrap_or_else(PoisonError::into_inner);
+        on.is_some_and(|files| place::files(&self.path).ok() != Some(files))
+    }
+
     fn rested(&self) -> MutexGuard<'_, Vec<Opened>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }

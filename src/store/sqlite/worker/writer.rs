@@ -1,9 +1,9 @@
 //! The thread that writes: one transaction after the other, each for as many callers as wait.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Transaction, TransactionBehavior};
@@ -11,8 +11,9 @@ use rusqlite::{Transaction, TransactionBehavior};
 use super::Shared;
 use super::piece::{Piece, together};
 use crate::store::StoreError;
-use crate::store::sqlite::connection::{self, Opened};
+use crate::store::sqlite::connection;
 use crate::store::sqlite::fail::told;
+use crate::store::sqlite::opened::Opened;
 
 /// How long the writer rests before it empties the write-ahead log.
 const IDLE: Duration = Duration::from_secs(2);
@@ -45,6 +46,8 @@ pub struct Commit {
 pub struct Writer {
     pub shared: Arc<Shared>,
     pub opened: Option<Opened>,
+    /// Whether files were let go of, and no write has said so yet.
+    lost: bool,
 }
 
 /// Whether a failure lies in how the file was opened: what is open is closed then, since SQLite keeps what it found (a
@@ -57,6 +60,14 @@ pub fn may_heal(error: &StoreError) -> bool {
 }
 
 impl Writer {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            opened: None,
+            lost: false,
+        }
+    }
+
     pub fn run(mut self, jobs: &mpsc::Receiver<Job>) {
         let mut rested = true;
         let mut waiting = VecDeque::new();
@@ -81,7 +92,7 @@ impl Writer {
                     self.empty_log();
                     rested = true;
                 }
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return self.close(),
             }
         }
     }
@@ -139,7 +150,7 @@ impl Writer {
         let started = Instant::now();
         let done = self.commit(pieces, work);
         if done.as_ref().is_err_and(may_heal) {
-            self.opened = None;
+            self.close();
             self.shared.rested().clear();
         }
         tracing::trace!(path = %self.shared.path.display(), ok = done.is_ok(), "wrote");
@@ -171,7 +182,7 @@ impl Writer {
         }
         tx.commit().map_err(|error| told(&error, path))?;
         // The file may have gone between the look and the commit: then nobody will find what was written.
-        if opened.still_there(path) {
+        if opened.still_there() {
             Ok(done)
         } else {
             Err(StoreError::Replaced { path: path.clone() })
@@ -180,10 +191,10 @@ impl Writer {
 
     /// The connection that writes, on the file that is there now.
     fn open(&mut self) -> Result<&mut Opened, StoreError> {
+        self.let_go();
         let shared = &self.shared;
         let path = &shared.path;
-        if self.opened.as_ref().is_some_and(|opened| !opened.still_there(path)) {
-            self.opened = None;
+        if std::mem::take(&mut self.lost) {
             return Err(StoreError::Replaced { path: path.clone() });
         }
         let opened = match self.opened.take() {
@@ -203,12 +214,31 @@ impl Writer {
                 opened
             }
         };
+        self.writes_on(Some(&opened));
         Ok(self.opened.insert(opened))
+    }
+
+    /// Closes the file if it is no longer the one that is there; the next write says so.
+    pub fn let_go(&mut self) {
+        if self.opened.as_ref().is_some_and(|opened| !opened.still_there()) {
+            self.close();
+            self.lost = true;
+        }
+    }
+
+    fn close(&mut self) {
+        self.opened = None;
+        self.writes_on(None);
+    }
+
+    fn writes_on(&self, opened: Option<&Opened>) {
+        let mut on = self.shared.writes_on.lock().unwrap_or_else(PoisonError::into_inner);
+        *on = opened.map(Opened::files);
     }
 
     /// Moves what the log holds into the file and cuts it, unless somebody reads or writes just now.
     fn empty_log(&self) {
-        if let Some(opened) = &self.opened {
+        if let Some(opened) = self.opened.as_ref().filter(|opened| opened.still_there()) {
             let conn = &opened.conn;
             let _ = conn.busy_timeout(Duration::ZERO);
             let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));

@@ -193,8 +193,8 @@ async fn write(store: &Store) {
 
 /// What no verb of the store writes: two purges and a packet that was opened again.
 fn by_hand(path: &Path) {
-    let mut conn = connection::writer(path, Durability::Normal).unwrap().conn;
-    let tx = conn.transaction().unwrap();
+    let mut opened = connection::writer(path, Durability::Normal).unwrap();
+    let tx = opened.conn.transaction().unwrap();
     let actor = actor("shop", "root", None, 400);
     let mut journal = Journal::open(&tx, &actor.home, actor.stamp()).unwrap();
     let mut purge = |subject: String, what: &str, (content, hash): (i64, String)| {
@@ -244,5 +244,5 @@ fn by_hand(path: &Path) {
     .unwrap();
     search::rebuild(&tx).unwrap();
     tx.commit().unwrap();
-    drop(conn);
+    drop(opened);
 }
