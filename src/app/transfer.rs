@@ -67,6 +67,8 @@ impl App {
         progress: impl Fn(&'static str, u64, u64) + Clone + Send + 'static,
     ) -> Result<BackedUp, AppError> {
         self.apart(to)?;
+        // What keeps the store itself from being read is found here, and not blamed on the copy's disk.
+        self.store.projects().await?;
         let (fresh, file) = Fresh::at(to, replace)?;
         drop(file);
         let size = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.len());

@@ -254,7 +254,7 @@ fn the_ledger_is_read_from_an_instant_in_its_own_order() {
     };
     assert_eq!(since("2001-01-01"), [1, 2, 3, 4, 5].map(|seq| json!(seq)));
     assert_eq!(since("2090-01-01"), [3, 4, 5].map(|seq| json!(seq)));
-    assert_eq!(since("2900-01-01"), [json!(0); 0]);
+    assert!(since("2900-01-01").is_empty());
     in_order(&place);
 }
 

@@ -19,6 +19,7 @@ mod faults;
 mod faults_calls;
 mod faults_clock;
 mod faults_crowd;
+mod faults_disk;
 mod faults_files;
 mod faults_gone;
 mod faults_stop;
