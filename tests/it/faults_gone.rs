@@ -139,6 +139,45 @@ fn a_log_that_is_removed_alone_takes_nothing_with_it() {
 }
 
 #[test]
+fn who_only_looks_after_a_log_was_removed_sees_what_was_written() {
+    for ends in [&["-wal"][..], &["-shm"], &["-wal", "-shm"]] {
+        let place = Place::new();
+        let mut faces = Face::all(&place);
+        for face in &mut faces {
+            // One that has it open for both, and one for reading alone.
+            face.read("k");
+        }
+        let mut writer = place.agent("writer");
+        writer.remember("s", "k", json!(1));
+        for face in &mut faces {
+            assert_eq!(face.read("k"), Some(json!(1)));
+        }
+        written(&mut faces[0], &place, "mine", 2);
+        // What stands in the log alone goes with the writer's end, and with nobody else's.
+        writer.kill();
+        remove(&place, ends);
+        for face in &mut faces {
+            assert_eq!(
+                (face.read("k"), face.read("mine")),
+                (Some(json!(1)), Some(json!(2))),
+                "{ends:?}"
+            );
+        }
+        for (n, face) in faces.iter_mut().enumerate() {
+            written(face, &place, &format!("after{n}"), 3);
+        }
+        for face in faces {
+            face.end();
+        }
+        let mut last = place.agent("last");
+        for (key, value) in [("k", 1), ("mine", 2), ("after0", 3), ("after1", 3)] {
+            assert_eq!(last.read("s", key)["value"], value, "{ends:?}: {key}");
+        }
+        place.verify_clean();
+    }
+}
+
+#[test]
 fn who_still_writes_to_a_removed_log_harms_nobody_who_made_a_new_one() {
     for ends in [&["-wal"][..], &["-shm"], &["-wal", "-shm"]] {
         let place = Place::new();
