@@ -21,6 +21,10 @@ use super::under_way::{Answer, Connection, Work};
 /// How many connections are served at once; further ones wait to be taken.
 const CONNECTIONS: usize = 1_024;
 
+/// How many files the process needs for itself: connections that wait must not keep the store from being opened.
+#[cfg(unix)]
+const FILES: usize = 128;
+
 /// How long a client may take to send the headers of a request, and how long a connection may rest between two of them.
 const HEADERS: Duration = Duration::from_secs(30);
 
@@ -38,6 +42,28 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
+/// How many connections the system leaves room for. The process may open as many files as it needs, where it may raise that.
+#[cfg(unix)]
+fn room() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let wanted = (CONNECTIONS + FILES) as u64;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let current = Some(limit.maximum.map_or(wanted, |most| most.min(wanted)));
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limit });
+    }
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(wanted).min(wanted);
+    let files = usize::try_from(files).unwrap_or(CONNECTIONS);
+    // With very few files half of them have to do.
+    files.saturating_sub(FILES).max(files / 2).max(1)
+}
+
+/// How many connections the system leaves room for.
+#[cfg(not(unix))]
+fn room() -> usize {
+    CONNECTIONS
+}
+
 /// Serves `router` until `shutdown` resolves, then finishes what is under way, for `grace` at most.
 pub async fn run(
     listener: TcpListener,
@@ -47,7 +73,7 @@ pub async fn run(
     grace: Duration,
 ) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(room()));
     let work = Work::default();
     tokio::pin!(shutdown);
     loop {

@@ -68,7 +68,8 @@ pub fn description() -> Value {
             "description": "Shared, versioned memory for AI agents, and the handoff that carries their work across sessions. \
                 Arguments are read leniently: a number or a truth may come as text, null and blank are absent, an unknown \
                 name is ignored with a warning. Agent and owner are told by the token; a body that names others is refused. \
-                An address or headers that are too long never get as far as a route: 414 and 431, without a body. \
+                What is no HTTP, and an address or headers that are too long, never get as far as a route: 400, 414 and 431, \
+                without a body. \
                 The same rules, words and answers as over MCP and at the command line.",
             "license": { "name": "MIT", "identifier": "MIT" },
         },

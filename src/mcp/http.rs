@@ -19,7 +19,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions as _, JsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions as _, JsonRpcMessage, RequestId};
 use rmcp::service::RequestContext;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Notify;
@@ -51,6 +51,7 @@ type Service = StreamableHttpService<Server, Sessions>;
 struct Mounted {
     service: Service,
     bound: Bound,
+    sessions: Arc<Sessions>,
 }
 
 /// Calls that are under way.
@@ -98,12 +99,14 @@ pub fn mount(app: &Arc<App>) -> (Router, impl Future<Output = ()> + use<>) {
     let (served, counted) = (Arc::clone(app), Arc::clone(&calls));
     let service = Service::new(
         move || Ok(Server::over_http(Arc::clone(&served), Arc::clone(&counted))),
-        sessions,
+        Arc::clone(&sessions),
         config,
     );
-    let router = Router::new()
-        .route(PATH, any(handle))
-        .with_state(Mounted { service, bound });
+    let router = Router::new().route(PATH, any(handle)).with_state(Mounted {
+        service,
+        bound,
+        sessions,
+    });
     let end = async move {
         let started = Instant::now();
         let _ = tokio::time::timeout(GRACE, calls.finished()).await;
@@ -130,7 +133,15 @@ async fn handle(State(mounted): State<Mounted>, request: Request) -> Response {
     }
     let request = if request.method() == Method::POST && is_json(request.headers()) {
         match judged(request).await {
-            Ok(request) => request,
+            Ok((request, begins)) => {
+                let begins = begins.filter(|_| session.is_none());
+                if let Some(id) = begins
+                    && mounted.sessions.is_full(&who).await
+                {
+                    return too_many(id);
+                }
+                request
+            }
             Err(response) => return response,
         }
     } else {
@@ -157,8 +168,9 @@ fn is_json(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The request with a message that rmcp understands, its tool's arguments beside it as text; or the answer.
-async fn judged(request: Request) -> Result<Request, Response> {
+/// The request with a message that rmcp understands, its tool's arguments beside it as text; or the answer. Beside it the id, if it
+/// begins a session.
+async fn judged(request: Request) -> Result<(Request, Option<RequestId>), Response> {
     let (mut parts, body) = request.into_parts();
     let Ok(bytes) = to_bytes(body, LINE_BYTES).await else {
         let why = format!("a message has at most {LINE_BYTES} bytes, and must arrive whole");
@@ -181,12 +193,20 @@ async fn judged(request: Request) -> Result<Request, Response> {
             if let Some(raw) = taken_out(&mut message) {
                 parts.extensions.insert(raw);
             }
+            let begins = match &*message {
+                JsonRpcMessage::Request(request) => match &request.request {
+                    ClientRequest::InitializeRequest(_) => Some(request.id.clone()),
+                    _ => None,
+                },
+                _ => None,
+            };
             let text = serde_json::to_vec(&*message).unwrap_or_default();
             // What says how long the body was is not true any more.
             parts
                 .headers
                 .insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
-            Ok(Request::from_parts(parts, Body::from(Bytes::from(text))))
+            let request = Request::from_parts(parts, Body::from(Bytes::from(text)));
+            Ok((request, begins))
         }
     }
 }
@@ -207,6 +227,20 @@ fn refused(status: StatusCode, refusal: Refusal) -> Response {
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// That there are too many sessions for another one.
+fn too_many(id: RequestId) -> Response {
+    let id = serde_json::value::to_raw_value(&id).ok();
+    let why = "too many sessions are open; end one with DELETE, or come again when one was quiet for long";
+    let mut response = refused(
+        StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::new(id, ErrorCode::INTERNAL_ERROR, why),
+    );
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
     response
 }
 

@@ -61,6 +61,7 @@ mod purge;
 mod purge_more;
 mod reference;
 mod rest;
+mod rest_bounds;
 mod rest_ends;
 mod rest_forms;
 mod rest_gate;

@@ -1,7 +1,10 @@
 //! What a caller may not see stays unseen on every route and through every tool, whatever routes there are.
 
+use handoff_memory::domain::Agent;
+use handoff_memory::domain::handoff::Git;
 use serde_json::{Value, json};
 
+use crate::everything::Scribe;
 use crate::harness::Place;
 use crate::web::{Client, Web, token};
 
@@ -377,4 +380,57 @@ fn a_purged_note_of_another_owners_packet_is_no_change_of_ones_own() {
     assert_eq!(total(), 1, "the note on her packet was hers");
     purge("another leaked word");
     assert_eq!(total(), 2, "the other one was everybody's");
+}
+
+#[test]
+fn an_observer_reads_no_branch_and_nothing_that_is_private_to_an_agent() {
+    let place = Place::new();
+    let mut scribe = Scribe::at(&place.db());
+    scribe.remember("scout", "app/plan", "1", |_| {});
+    scribe.remember("claude/s3", "own/zyxsecret", "\"zyxsecret\"", |new| {
+        new.private_to = Some(Agent::new("claude").expect("an agent"));
+    });
+    let packet = scribe.hand_off("scout/s1", "on a branch", |new| {
+        new.git = Some(Git {
+            branch: Some("zyxsecret".to_owned()),
+            commit: "zyxsecret".to_owned(),
+            dirty: true,
+        });
+    });
+    let web = Web::of(&place, &["--rate-limit", "0"]);
+    let of = |flags: &[&str]| web.with(&token(&place, flags));
+    let (observer, claude) = (of(&["--observer"]), of(&["--owner", "ann", "--agent", "claude"]));
+    // Its agent reads it, and everybody where a shared packet was written.
+    assert_eq!(
+        claude.get("/records?scope=own&key=zyxsecret")["records"][0]["value"],
+        "zyxsecret"
+    );
+    assert_eq!(
+        claude.get(&format!("/handoffs/{packet}"))["packet"]["git"]["branch"],
+        "zyxsecret"
+    );
+    let one = format!("/handoffs/{packet}");
+    for path in [
+        "/records?scope=own",
+        "/stats",
+        "/ledger",
+        "/handoffs?state=all",
+        "/resume",
+        &one,
+        "//workspaces",
+        "//ui/default/default",
+    ] {
+        let answer = observer.ask("GET", path, None);
+        assert!([200, 404].contains(&answer.status), "{path}: {answer:?}");
+        assert!(!answer.body.contains("zyxsecret"), "{path}: {}", answer.body);
+    }
+    assert_eq!(observer.get("/records?scope=own")["total"], 0);
+    observer
+        .ask("GET", "/records/history?scope=own&key=zyxsecret", None)
+        .refused(404);
+    let stats = observer.call_tool("memory_stats", json!({})).expect("numbers");
+    assert!(!stats.to_string().contains("zyxsecret"), "{stats}");
+    let entries = observer.get("/ledger")["entries"].as_array().expect("entries").clone();
+    let veiled: Vec<&Value> = entries.iter().filter(|entry| entry.get("kind").is_none()).collect();
+    assert_eq!(veiled.len(), 1, "the private record's alone: {entries:?}");
 }

@@ -269,7 +269,7 @@ fn without_a_token_only_this_machine_is_served() {
 
 /// One MCP message of 2025 in a session, or to begin one; gives the session's name and the reply.
 #[track_caller]
-fn in_session(client: &Client, session: Option<&str>, body: &Value) -> (u16, Option<String>, Value) {
+pub fn in_session(client: &Client, session: Option<&str>, body: &Value) -> (u16, Option<String>, Value) {
     let mut client = client.clone().header("Accept", "application/json, text/event-stream");
     if let Some(session) = session {
         client = client

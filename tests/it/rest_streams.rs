@@ -10,7 +10,7 @@ use crate::concurrency::at_once;
 use crate::harness::{LEGACY, Place};
 use crate::rest_work::agent;
 use crate::shell::Shell;
-use crate::web::{Client, Event, Web, eventually};
+use crate::web::{Client, Event, Web, eventually, id_of, token};
 
 /// The positions of events, each of which carries its own.
 #[track_caller]
@@ -146,6 +146,27 @@ fn a_reader_that_starts_late_or_rests_gets_every_entry_in_order() {
         [second],
         "where it was goes before where it began"
     );
+}
+
+#[test]
+fn a_stream_ends_when_the_time_of_its_token_is_over_and_others_go_on() {
+    let place = Place::new();
+    let ann = token(&place, &["--owner", "ann", "--expires-in", "1h"]);
+    let bob = token(&place, &["--owner", "bob"]);
+    let web = Web::of(&place, &["--rate-limit", "0"]);
+    web.with(&ann).hand_off("hers");
+    let mut hers = web.with(&ann).stream("/ledger?since=0");
+    let mut his = web.with(&bob).stream("/ledger?since=0");
+    for events in [&mut hers, &mut his] {
+        assert_eq!(events.next().expect("an entry").id, "1");
+    }
+    // An hour passes.
+    let passed = "UPDATE token SET expires_at = '2020-01-01T00:00:00.000Z' WHERE id = ?1";
+    place.sql().execute(passed, [id_of(&ann)]).expect("it has one");
+    assert!(hers.count() <= 1, "what was on its way, and then the end");
+    web.with(&ann).ask("GET", "/handoffs", None).refused(401);
+    web.with(&bob).hand_off("after it");
+    assert!(his.any(|event| event.data["kind"] == "handed_off" && event.id == "3"));
 }
 
 #[test]

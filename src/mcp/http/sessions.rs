@@ -22,6 +22,9 @@ const QUIET: Duration = Duration::from_secs(12 * 60 * 60);
 /// How many sessions there may be at once.
 const MOST: usize = 4_096;
 
+/// How many of them one token may have, so that nobody takes them all.
+const EACH: usize = 512;
+
 /// Whose each session is: a visitor's name for each session's.
 #[derive(Debug, Clone, Default)]
 pub struct Bound(Arc<Mutex<HashMap<String, String>>>);
@@ -39,6 +42,11 @@ impl Bound {
     /// Whether a session is not known to be another's.
     pub fn is_of(&self, session: &str, who: &str) -> bool {
         self.kept().get(session).is_none_or(|owner| owner == who)
+    }
+
+    /// How many sessions a visitor has.
+    fn count(&self, who: &str) -> usize {
+        self.kept().values().filter(|owner| *owner == who).count()
     }
 
     fn forget(&self, session: &str) {
@@ -59,6 +67,11 @@ impl Sessions {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(QUIET);
         Self { inner, app, bound }
+    }
+
+    /// Whether a visitor can have no further session for now. Whoever needs no token is alone on this machine.
+    pub async fn is_full(&self, who: &str) -> bool {
+        self.inner.sessions.read().await.len() >= MOST || (!who.is_empty() && self.bound.count(who) >= EACH)
     }
 }
 
