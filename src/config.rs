@@ -302,10 +302,12 @@ fn near_misses(around: &Surroundings) -> Vec<String> {
             .min()
             .filter(|(distance, _)| *distance <= 1 || ours);
         if let Some((_, known)) = near {
-            let known = if bare.contains("DB") || bare.contains("FILE") || bare.contains("PATH") {
-                "MEMORY_DB"
-            } else {
-                known
+            // What it is about says more than how many letters differ.
+            let known = match bare {
+                _ if bare.contains("DB") || bare.contains("FILE") || bare.contains("PATH") => "MEMORY_DB",
+                _ if bare.contains("AGENT") => "AGENT_ID",
+                _ if bare.contains("SESSION") => "SESSION_ID",
+                _ => known,
             };
             notices.push(format!(
                 "{name} is set but is not a setting of this program; did you mean {known}?"

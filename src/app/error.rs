@@ -147,7 +147,7 @@ impl AppError {
             (StoreError::Busy { .. }, _) => "call again; if it stays so, end the process that holds a transaction open",
             (StoreError::Reader { .. }, _) => "end that process, then run `handoff-memory purge --finish`",
             (StoreError::ReadOnly { .. }, _) => {
-                "make the file and its folder writable for this user, or set MEMORY_DB elsewhere"
+                "make the file and its folder writable for this user, or copy the file to where it is and set MEMORY_DB to that"
             }
             (StoreError::NetworkFileSystem { .. }, _) => "set MEMORY_DB to a path on a local disk",
             (StoreError::DiskFull { .. }, _) => "free some space and call again; no restart is needed",

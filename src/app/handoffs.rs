@@ -123,7 +123,7 @@ impl App {
 
     /// The instant that lies `age` before now.
     pub fn ago(&self, age: Span) -> Time {
-        Time::from_millis(super::now().millis().saturating_sub(age.millis()))
+        super::now().minus(age)
     }
 
     /// Opens a packet again that its time has ended; without `wait` it waits as long as a new one.

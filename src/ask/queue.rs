@@ -75,6 +75,7 @@ pub fn read(mut arguments: Arguments) -> Result<(Listing, Vec<String>), Invalid>
     warnings.extend(warning);
     let listing = Listing {
         states,
+        lapsed: false,
         mine,
         until: None,
         newest_first,

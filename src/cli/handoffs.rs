@@ -12,12 +12,12 @@ use clap::{Args, Subcommand};
 use self::draft::Draft;
 use super::Face;
 use super::output::{Done, Ran, say, warn};
-use super::print::{FAINT, counted, of_state, styled, table, visible};
+use super::print::{FAINT, counted, name, of_state, styled, table, visible};
 use super::refs::refs;
 use super::words::{directory, given};
 use crate::domain::handoff::HandoffId;
 use crate::domain::outcome::{NewOutcome, Report};
-use crate::domain::{Invalid, OutcomeRef, Reach};
+use crate::domain::{Invalid, OutcomeRef, Owner, Reach};
 use crate::wire::{self, make};
 
 /// What can be done with the queue.
@@ -167,22 +167,30 @@ fn lines(face: &mut Face, packets: &[wire::Packet]) -> Result<(), super::output:
     if packets.is_empty() {
         return Ok(());
     }
+    // Whose a packet is matters where it is not the caller's own.
+    let own = face.caller.owner.as_ref().map(Owner::as_str);
+    let owned = packets
+        .iter()
+        .any(|packet| packet.owner.as_deref().is_some_and(|owner| Some(owner) != own));
     let rows = packets.iter().map(|packet| {
         let state = match &packet.ended_as {
             Some(end) => format!("{}, {end}", packet.state),
             None => packet.state.clone(),
         };
-        let cells = vec![
-            packet.id.clone(),
-            packet.age.clone(),
-            show::route(packet),
-            state,
-            packet.title.clone(),
-        ];
+        let mut cells = vec![packet.id.clone(), packet.age.clone()];
+        if owned {
+            cells.push(packet.owner.as_deref().map_or_else(String::new, name));
+        }
+        cells.extend([show::route(packet), state, packet.title.clone()]);
         (cells, of_state(&packet.state))
     });
+    let mut header = vec![".ID", ".AGE"];
+    if owned {
+        header.push(":OWNER");
+    }
+    header.extend([":FROM → TO", ".STATE", "TITLE"]);
     let width = face.out.width();
-    for line in table(&[".ID", ".AGE", "FROM → TO", ".STATE", "TITLE"], rows.collect(), width) {
+    for line in table(&header, rows.collect(), width) {
         face.out.line(line)?;
     }
     Ok(())

@@ -75,7 +75,12 @@ pub async fn log(face: &mut Face, args: Log) -> Ran {
             if face.out.is_json() {
                 face.out.document(&one)?;
             } else {
-                face.out.line(entry(&one))?;
+                let line = entry(&one);
+                // One line each, as in a table: what was cut off, `handoffs show` and `--json` have.
+                match face.out.width() {
+                    Some(width) => face.out.line(console::truncate_str(&line, usize::from(width), "…"))?,
+                    None => face.out.line(line)?,
+                }
             }
             from = told.seq();
         }

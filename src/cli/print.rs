@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
-use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
 
 pub use crate::domain::legible::{indented, is_hidden, value, visible};
 
@@ -100,13 +100,14 @@ pub fn styled(style: Style, text: &str) -> String {
 pub fn of_state(state: &str) -> Style {
     match state {
         "open" => GOOD,
-        "accepted" => WARNING,
+        "accepted" | "accepted, lapsed" => WARNING,
         _ => FAINT,
     }
 }
 
 /// Aligned columns, each row one line; cut to `width` columns where there is one. Each row comes with its style. Columns whose
-/// header starts with a dot keep their width: what one acts on, an id, is never cut.
+/// header starts with a dot keep their width: what one acts on, an id, is never cut. One whose header starts with a colon is cut
+/// only after those that bear it better, as long as there is some room.
 pub fn table(header: &[&str], rows: Vec<(Vec<String>, Style)>, width: Option<u16>) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -128,23 +129,36 @@ pub fn table(header: &[&str], rows: Vec<(Vec<String>, Style)>, width: Option<u16
     table.set_header(line(
         header
             .iter()
-            .map(|name| name.trim_start_matches('.').to_owned())
+            .map(|name| name.trim_start_matches(['.', ':']).to_owned())
             .collect(),
     ));
     let mut styles = vec![HEADING];
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|(cells, _)| cells.get(column));
+        cells.map(|cell| console::measure_text_width(&visible(cell))).max()
+    };
+    let widths: Vec<usize> = (0..header.len()).map(|column| widest(column).unwrap_or(0)).collect();
     for (cells, style) in rows {
         table.add_row(line(cells.iter().map(|cell| visible(cell)).collect()));
         styles.push(style);
     }
-    for (column, name) in table.column_iter_mut().zip(header) {
+    for ((column, name), widest) in table.column_iter_mut().zip(header).zip(widths) {
         column.set_padding((0, 2));
         if name.starts_with('.') {
             column.set_constraint(ColumnConstraint::ContentWidth);
+        } else if name.starts_with(':')
+            && let Some(width) = width.filter(|width| *width >= ROOMY)
+        {
+            let least = u16::try_from(widest + 2).unwrap_or(u16::MAX).min(width / 3);
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
         }
     }
     let lines = table.lines().zip(styles);
     lines.map(|(line, style)| styled(style, line.trim_end())).collect()
 }
+
+/// From this width on there is room for more than what one acts on.
+const ROOMY: u16 = 72;
 
 /// A number of bytes for people.
 pub fn bytes(count: u64) -> String {
@@ -216,5 +230,15 @@ mod tests {
             );
         }
         assert!(table(&["ID", "TITLE"], vec![row(&long)], None)[1].contains(long.trim_end()));
+        let row = |route: &str| (vec!["h_1".to_owned(), route.to_owned(), long.clone()], Style::new());
+        let lines = table(
+            &[".ID", ":ROUTE", "TITLE"],
+            vec![row("scout → executor"), row("a → b")],
+            Some(80),
+        );
+        assert!(
+            lines[1].contains("scout → executor") && lines[1].contains("word"),
+            "{lines:?}"
+        );
     }
 }

@@ -1,18 +1,54 @@
 //! Refs as words of a command line, and as JSON.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::domain::invalid::shown;
 use crate::domain::record::version_number;
 use crate::domain::{Address, Invalid, Key, Ref, Scope};
 
-/// A ref in JSON.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A ref in JSON: an object, or a text as `--refs` takes it.
+#[derive(Debug)]
 pub struct RefInput {
     scope: String,
     key: String,
     version: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for RefInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads either form.
+struct Either;
+
+impl<'de> Visitor<'de> for Either {
+    type Value = RefInput;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SCOPE:KEY, SCOPE:KEY@VERSION, or an object with scope, key and version")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<RefInput, E> {
+        short(text.trim()).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RefInput, A::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Whole {
+            scope: String,
+            key: String,
+            version: Option<u64>,
+        }
+        let Whole { scope, key, version } = Whole::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(RefInput { scope, key, version })
+    }
 }
 
 impl RefInput {
@@ -102,7 +138,16 @@ mod tests {
             read(r#"[{"scope":"x:y","key":"k","version":2}]"#).unwrap(),
             [("x:y/k".to_owned(), Some(2))]
         );
+        assert_eq!(
+            read(r#"["a:k", " a:k@2 ", {"scope":"a","key":"k"}]"#).unwrap(),
+            [
+                ("a/k".to_owned(), None),
+                ("a/k".to_owned(), Some(2)),
+                ("a/k".to_owned(), None)
+            ]
+        );
         for wrong in [
+            r#"["a"]"#,
             "a",
             ":k",
             "a:",

@@ -135,6 +135,12 @@ fn lines(answer: &wire::Stats) -> Vec<String> {
     for packet in &answer.numbers.waiting {
         lines.push(visible(&format!("waiting     {}, {} old", line(packet), packet.age)));
     }
+    if let Some(total) = answer.numbers.waiting_total {
+        let more = total.saturating_sub(answer.numbers.waiting.len() as u64);
+        lines.push(format!(
+            "waiting     and {more} more; `resume --peek` shows what comes first"
+        ));
+    }
     if answer.numbers.waiting.is_empty() {
         lines.push(styled(FAINT, "nothing waits for this agent"));
     }

@@ -45,6 +45,15 @@ fn s02_near_miss_names_are_pointed_out() {
             "{name}: {said:?}"
         );
     }
+    for (name, meant) in [
+        ("MEMORY_AGENT", "AGENT_ID"),
+        ("MEMORY_AGENT_ID", "AGENT_ID"),
+        ("MEMORY_SESSION", "SESSION_ID"),
+        ("MEMORY_OWNERS", "MEMORY_OWNER"),
+    ] {
+        let said = resolved(&[(name, "x"), ("XDG_DATA_HOME", "/data")]).notices;
+        assert!(said[0].ends_with(&format!("did you mean {meant}?")), "{name}: {said:?}");
+    }
     assert!(
         resolved(&[("PATH", "/bin"), ("XDG_DATA_HOME", "/data"), ("AGENT_ID", "a")])
             .notices

@@ -33,6 +33,12 @@ impl Time {
         Self::from_millis(self.0.saturating_add(span.millis()))
     }
 
+    /// This instant, earlier by a span.
+    #[must_use]
+    pub fn minus(self, span: Span) -> Self {
+        Self::from_millis(self.0.saturating_sub(span.millis()))
+    }
+
     /// What lies between `earlier` and this instant, never less than nothing.
     pub fn since(self, earlier: Time) -> Span {
         Span::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

@@ -353,3 +353,28 @@ fn what_to_do_is_told_in_the_words_of_a_shell() {
         assert!(hint.contains(words), "{args:?}: {hint}");
     }
 }
+
+#[test]
+fn on_a_terminal_of_eighty_columns_a_list_names_the_recipient_and_an_entry_is_one_line() {
+    let place = Place::new();
+    let scout = Shell::of(&place, "scout");
+    scout.hand_off(&"long ".repeat(20), &["--next-step", "x", "--to-agent", "executor"]);
+    let seen = at_terminal(&scout.start(&["handoffs", "list"]), 80, "");
+    assert!(seen.text.contains("scout → executor"), "{seen:?}");
+    scout.remember("a", "k", "1");
+    let note = "n".repeat(200);
+    scout.json(&[
+        "record_outcome",
+        "--outcome",
+        "success",
+        "--outcome-ref",
+        &note,
+        "--refs",
+        "a:k@1",
+    ]);
+    let entries = place.count("SELECT count(*) FROM ledger");
+    let seen = at_terminal(&scout.start(&["log"]), 80, "");
+    assert_eq!(seen.text.lines().count() as i64, entries, "{seen:?}");
+    assert!(seen.text.contains('…'), "{seen:?}");
+    assert!(scout.says(&["log"]).contains(&note[..100]), "whole where nobody looks");
+}

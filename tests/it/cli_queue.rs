@@ -409,3 +409,47 @@ fn another_owners_packet_is_as_unknown_as_one_that_never_was() {
     }
     assert_eq!(ann.show(&hers)["packet"]["state"], "open");
 }
+
+#[test]
+fn what_waits_has_the_claims_that_have_lapsed_and_says_whose_a_packet_is() {
+    let place = Place::new();
+    let scout = Shell::of(&place, "scout").env("MEMORY_CLAIM_LEASE", "1s");
+    let taken = scout.hand_off("taken", &["--next-step", "x"]);
+    scout.hand_off("open", &["--next-step", "x"]);
+    let codex = Shell::of(&place, "codex").env("MEMORY_CLAIM_LEASE", "1s");
+    codex.json(&["handoffs", "accept", &taken]);
+    until("the lease lapses", || {
+        (listed(&scout, &[]) == ["taken", "open"]).then_some(())
+    });
+    assert_eq!(listed(&scout, &["--state", "open"]), ["open"]);
+    let told = scout.says(&["handoffs", "list"]);
+    let row = told.lines().find(|line| line.contains(&taken)).expect("its row");
+    assert!(row.contains("accepted, lapsed"), "{told}");
+    // A claim that holds waits for nobody, and neither does one that cannot lapse.
+    for lease in ["8h", "0"] {
+        let scout = scout.clone().env("MEMORY_CLAIM_LEASE", lease);
+        assert_eq!(listed(&scout, &[]), ["open"], "{lease}");
+    }
+    // As the one who would get it sees it.
+    let peeked = scout.json(&["resume", "--peek"]);
+    assert_eq!(titles(&peeked["packets"]).len(), 2, "{peeked}");
+    assert!(!told.contains("OWNER"), "{told}");
+    Shell::of(&place, "scout")
+        .env("MEMORY_OWNER", "ann")
+        .hand_off("hers", &["--next-step", "x"]);
+    let told = scout.says(&["handoffs", "list", "--owners", "any"]);
+    let row = told.lines().find(|line| line.contains("hers")).expect("her row");
+    assert!(told.contains("OWNER") && row.contains(" ann "), "{told}");
+}
+
+#[test]
+fn numbers_say_how_many_more_wait_than_are_shown() {
+    let place = Place::new();
+    let scout = Shell::of(&place, "scout");
+    for n in 0..22 {
+        scout.hand_off(&format!("packet {n}"), &["--next-step", "x"]);
+    }
+    let told = scout.says(&["memory_stats"]);
+    assert!(told.contains("and 2 more"), "{told}");
+    assert_eq!(told.matches("packet ").count(), 20, "{told}");
+}

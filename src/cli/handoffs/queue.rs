@@ -28,7 +28,7 @@ pub enum Owners {
 /// What `handoffs list` takes.
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only packets in this state; may be given more than once [default: open]
+    /// Only packets in this state; may be given more than once [default: open, and accepted ones whose claim has lapsed]
     #[arg(long, value_parser = ["open", "accepted", "closed", "expired"], conflicts_with = "all")]
     state: Vec<String>,
     /// Packets in every state
@@ -107,16 +107,26 @@ pub async fn list(face: &mut Face, args: List) -> Ran {
     };
     let wanted = Listing {
         states,
+        // Who does not say asks what waits, and that waits again.
+        lapsed: !args.all && args.state.is_empty(),
         mine: args.mine,
         until: None,
         newest_first: args.newest,
         after: given(args.cursor).map(|text| after('q', &text)).transpose()?,
         limit,
     };
+    let waits = wanted.lapsed;
     let page = face.app.handoffs(&face.caller, wanted).await?;
-    let answer = make::queue(&page, &face.caller.home, warning.into_iter().collect());
+    let mut answer = make::queue(&page, &face.caller.home, warning.into_iter().collect());
     if face.out.took(&answer)? {
         return Ok(Done::Well);
+    }
+    for packet in answer
+        .packets
+        .iter_mut()
+        .filter(|packet| waits && packet.state == "accepted")
+    {
+        packet.state.push_str(", lapsed");
     }
     lines(face, &answer.packets)?;
     if answer.packets.is_empty() {

@@ -8,6 +8,8 @@ use crate::domain::Time;
 pub struct Listing {
     /// Where they stand now; an open one past its time counts as expired. Empty: anywhere.
     pub states: Vec<State>,
+    /// Those too that are accepted, and whose claim has lapsed: they wait again.
+    pub lapsed: bool,
     /// Only what the caller's agent wrote, is to get, or holds.
     pub mine: bool,
     /// Only what was written at this instant or before.
@@ -25,6 +27,7 @@ impl Listing {
     pub fn open(limit: usize) -> Self {
         Self {
             states: vec![State::Open],
+            lapsed: false,
             mine: false,
             until: None,
             newest_first: false,

@@ -80,7 +80,8 @@ pub fn told(error: &rusqlite::Error, path: &Path) -> StoreError {
         // A WAL database cannot even be read where the files beside it cannot be made.
         ErrorCode::CannotOpen if super::place::is_read_only(&path) => StoreError::ReadOnly {
             path,
-            what: "the file or its folder is read-only".to_owned(),
+            what: "this user may not write the file or its folder, and even to be read it needs files beside it"
+                .to_owned(),
         },
         ErrorCode::CannotOpen => StoreError::Io {
             path,

@@ -12,6 +12,19 @@ use crate::domain::handoff::{HandoffId, State};
 use crate::domain::ledger::Checkpoint;
 use crate::domain::{Actor, Home, Project, Workspace};
 
+/// Whether the claim on an accepted packet has lapsed, as the domain sees it: nothing happened since `?8`, as
+/// [`lapsed_by`] gives it.
+const LAPSED: &str = "(state = 'accepted' AND coalesce(
+    nullif(max(coalesce((SELECT at FROM ledger l WHERE l.project_id = handoff.project_id AND l.seq = handoff.last_seq), ''),
+               coalesce((SELECT at FROM ledger l WHERE l.project_id = handoff.project_id AND l.agent = handoff.accepted_by
+                         AND l.session = handoff.accepted_session ORDER BY l.seq DESC LIMIT 1), '')), ''),
+    accepted_at) <= ?8)";
+
+/// The instant since which something must have happened to a claim that holds; none where claims hold for ever.
+fn lapsed_by(actor: &Actor) -> Option<String> {
+    (!actor.lease.is_zero()).then(|| actor.now.minus(actor.lease).to_string())
+}
+
 /// One page of packets.
 pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<Listed, Fail> {
     let Some(row) = project(conn, &actor.home)? else {
@@ -23,17 +36,19 @@ pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<Lis
     let filter = format!(
         "project_id = ?1 AND {sight}
             AND (?5 = '[]' OR (CASE WHEN state = 'open' AND expires_at <= ?4 THEN 'expired' ELSE state END)
-                              IN (SELECT value FROM json_each(?5)))
+                              IN (SELECT value FROM json_each(?5)) OR {lapsed})
             AND (?6 IS NULL OR fold(from_agent) = ?6 OR fold(to_agent) = ?6 OR fold(accepted_by) = ?6)
             AND (?7 IS NULL OR created_at <= ?7)",
-        sight = packets::SIGHT
+        sight = packets::SIGHT,
+        lapsed = LAPSED,
     );
+    let lapsed = lapsed_by(actor).filter(|_| wanted.lapsed);
     let mine = wanted.mine.then(|| actor.agent.folded());
     let until = wanted.until.map(|until| until.to_string());
     let now = actor.now.to_string();
     let total = conn
         .prepare_cached(&format!("SELECT count(*) FROM handoff WHERE {filter}"))?
-        .query_row(params![row.id, all, owner, now, states, mine, until], |row| {
+        .query_row(params![row.id, all, owner, now, states, mine, until, lapsed], |row| {
             number(row, 0)
         })?;
     let (order, beyond) = if wanted.newest_first {
@@ -44,7 +59,7 @@ pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<Lis
     // One more than is given shows whether there are more.
     let mut ids: Vec<String> = conn
         .prepare_cached(&format!(
-            "SELECT id FROM handoff WHERE {filter} AND (?8 IS NULL OR seq {beyond} ?8) ORDER BY seq {order} LIMIT ?9"
+            "SELECT id FROM handoff WHERE {filter} AND (?9 IS NULL OR seq {beyond} ?9) ORDER BY seq {order} LIMIT ?10"
         ))?
         .query_map(
             params![
@@ -55,6 +70,7 @@ pub fn packets(conn: &Connection, actor: &Actor, wanted: &Listing) -> Result<Lis
                 states,
                 mine,
                 until,
+                lapsed,
                 wanted.after.map(signed),
                 i64::try_from(wanted.limit.saturating_add(1)).unwrap_or(i64::MAX)
             ],
