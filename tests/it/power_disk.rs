@@ -24,13 +24,16 @@ enum Node {
     File(usize),
 }
 
+/// What each name stands for after a change; nothing where it was taken away.
+type Names = Vec<(PathBuf, Option<Node>)>;
+
 /// A disk at a moment.
 #[derive(Debug, Clone, Default)]
 pub struct Disk {
     files: Vec<File>,
     certain: BTreeMap<PathBuf, Node>,
     now: BTreeMap<PathBuf, Node>,
-    loose: Vec<Loose<Vec<(PathBuf, Option<Node>)>>>,
+    loose: Vec<Loose<Names>>,
     /// What a sync under way will have made certain: its call, and the calls that had ended before it.
     syncing: BTreeMap<usize, BTreeSet<usize>>,
 }
@@ -195,7 +198,7 @@ impl Disk {
         }
     }
 
-    fn rename(&mut self, call: usize, what: Vec<(PathBuf, Option<Node>)>) {
+    fn rename(&mut self, call: usize, what: Names) {
         apply(&mut self.now, &what);
         self.loose.push(Loose {
             call,

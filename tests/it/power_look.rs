@@ -129,7 +129,7 @@ impl<'a> Eye<'a> {
         let db = root.join(&self.case.db);
         if nth % 4 == 1 && db.exists() {
             // Of the memory that processes share anything may have come to the disk.
-            let garbage: Vec<u8> = (0..32_768_u32).map(|n| (n * n >> 7) as u8).collect();
+            let garbage: Vec<u8> = (0..32_768_u32).map(|n| ((n * n) >> 7) as u8).collect();
             std::fs::write(beside(&db, "-shm"), garbage).expect("a file");
         }
         let mut seen = Seen {
@@ -142,7 +142,7 @@ impl<'a> Eye<'a> {
     }
 
     fn look_at(&mut self, root: &Path, db: &Path, nth: usize, seen: &mut Seen) -> Result<(), String> {
-        let start = nth % self.plan.started == 0;
+        let start = nth.is_multiple_of(self.plan.started);
         if start {
             self.started += 1;
             started(root, db, &["verify", "--json"], true)?;

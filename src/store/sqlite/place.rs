@@ -115,9 +115,8 @@ pub fn settle(path: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// When the disk fails.
 pub fn settle_log(path: &Path) -> Result<(), StoreError> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    match OpenOptions::new().write(true).open(log).and_then(|log| log.sync_all()) {
+    let log = OpenOptions::new().write(true).open(beside(path, "-wal"));
+    match log.and_then(|log| log.sync_all()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(refused(path, &error)),
         _ => Ok(()),
     }
