@@ -79,8 +79,11 @@ pub fn grow(folder: &Path, records: u64) -> Fallible<Grown> {
     Ok(Grown { records, db })
 }
 
-/// The searches that are timed, each a query and what narrows it.
-const SEARCHES: [(&str, Option<&str>, Option<&str>, Option<&str>); 9] = [
+/// A search: what it stands for, its query, scope and tag.
+type Search = (&'static str, Option<&'static str>, Option<&'static str>, Option<&'static str>);
+
+/// The searches that are timed.
+const SEARCHES: [Search; 9] = [
     ("common word", Some("common"), None, None),
     ("rare word", Some("needle7"), None, None),
     ("phrase", Some("blue-green"), None, None),
