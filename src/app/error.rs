@@ -139,6 +139,13 @@ impl AppError {
             (StoreError::Missing { .. }, Door::Http) => "nothing was written yet; the first write makes it",
             (StoreError::Replaced { .. }, Door::Http) => "call again to go on with the file that is there now",
             (StoreError::Busy { .. }, Door::Http) => "call again; if it stays so, tell whoever runs the server",
+            (StoreError::DiskFull { .. }, Door::Http) => {
+                "tell whoever runs the server to free some space; no restart is needed"
+            }
+            (StoreError::ReadOnly { .. }, Door::Http) => {
+                "tell whoever runs the server to make its file and folder writable; no restart is needed"
+            }
+            (StoreError::NewerSchema { .. }, Door::Http) => "tell whoever runs the server to upgrade it",
             (_, Door::Http) => "tell whoever runs the server, whose log says more; nothing was acknowledged",
             (StoreError::Missing { .. }, _) => "check MEMORY_DB and --db; the first write makes the file",
             (StoreError::Replaced { .. }, _) => {

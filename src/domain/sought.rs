@@ -180,9 +180,9 @@ pub fn page_size(limit: Option<i64>) -> Result<(usize, Option<String>), Invalid>
         Some(number) => match usize::try_from(number) {
             Ok(number) if number <= limits::PAGE_MAX => Ok((number, None)),
             _ => {
-                // What is beyond 64 bits comes as the largest of them, which is not what was sent.
+                // What is beyond 64 bits comes as the largest of them, which need not be what was sent.
                 let sent = if number == i64::MAX {
-                    "a limit that large".to_owned()
+                    format!("limit {number} or more")
                 } else {
                     format!("limit {number}")
                 };

@@ -53,7 +53,7 @@ pub fn claim_by_id(packet: &Packet, seeker: &Seeker) -> Result<Claim, Refusal> {
                 Some(EndedAs::Superseded) => Hint::both("resume the newer one", "`handoffs accept` the newer one"),
                 Some(EndedAs::Cancelled) => "ask its author for a new packet".into(),
                 _ => Hint::both(
-                    "ask its author for a new packet, or a person to open this one again",
+                    "ask its author for a new packet, or a person to reopen this one",
                     format!("`handoffs reopen {id}` opens it again; else ask its author for a new packet"),
                 ),
             },
