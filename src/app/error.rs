@@ -66,6 +66,7 @@ impl AppError {
     /// The stable code, one of those of the documentation.
     pub fn code(&self) -> &'static str {
         let error = match self {
+            Self::Store(StoreError::Unclean(cause)) => cause.as_ref(),
             Self::Store(error) => error,
             Self::NoProject { .. } => return "not_found",
             Self::File { full: true, .. } => return "disk_full",
@@ -81,7 +82,7 @@ impl AppError {
             StoreError::DiskFull { .. } => "disk_full",
             StoreError::Corrupt { .. } | StoreError::Io { .. } => "corrupt",
             StoreError::NewerSchema { .. } => "newer_schema",
-            StoreError::Internal(_) => "internal",
+            StoreError::Internal(_) | StoreError::Unclean(_) => "internal",
         }
     }
 
@@ -153,6 +154,10 @@ impl AppError {
             }
             (StoreError::Busy { .. }, _) => "call again; if it stays so, end the process that holds a transaction open",
             (StoreError::Reader { .. }, _) => "end that process, then run `handoff-memory purge --finish`",
+            (StoreError::Unclean(cause), _) => {
+                let first = Self::Store((**cause).clone()).hint(door);
+                return format!("{first}; `handoff-memory purge --finish` goes on from there");
+            }
             (StoreError::ReadOnly { .. }, _) => {
                 "make the file and its folder writable for this user, or copy the file to where it is and set MEMORY_DB to that"
             }

@@ -2,6 +2,7 @@
 
 use super::{App, AppError, Caller};
 use crate::domain::purge::{Found, Held, Reason, Target};
+use crate::store::StoreError;
 
 impl App {
     /// The texts that a target names, each with everything that refers to it, and the names that hold what was looked for and
@@ -16,18 +17,22 @@ impl App {
     /// Removes the texts, says why in the ledger, and takes what is left of them out of the file. Gives how many there were.
     ///
     /// # Errors
-    /// [`StoreError::Reader`](crate::store::StoreError::Reader) when the texts are gone from the tables and another process
-    /// keeps the write-ahead log from being cut: [`App::clean`] goes on from there.
+    /// [`StoreError::Reader`] when the texts are gone from the tables and another process
+    /// keeps the write-ahead log from being cut, [`StoreError::Unclean`] when they are and the rest failed in another way:
+    /// [`App::clean`] goes on from there.
     pub async fn purge(&self, caller: &Caller, texts: Vec<Held>, why: Reason) -> Result<u64, AppError> {
         let purged = self.store.purge(self.actor(caller), texts, why).await?;
-        self.clean().await?;
+        self.store.clean().await.map_err(|error| match error {
+            StoreError::Reader { .. } => error,
+            other => StoreError::Unclean(Box::new(other)),
+        })?;
         Ok(purged)
     }
 
     /// Takes what is left of purged texts out of the file.
     ///
     /// # Errors
-    /// [`StoreError::Reader`](crate::store::StoreError::Reader) when another process holds a read open.
+    /// [`StoreError::Reader`] when another process holds a read open.
     pub async fn clean(&self) -> Result<(), AppError> {
         Ok(self.store.clean().await?)
     }

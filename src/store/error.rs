@@ -25,6 +25,9 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
+    /// Texts were purged, and taking what is left of them out of the file failed.
+    #[error("the texts are purged, but what is left of them was not taken out of the file: {0}")]
+    Unclean(Box<StoreError>),
     /// The file or its folder cannot be written.
     #[error("the database{} cannot be written: {what}", at(.path))]
     ReadOnly {
@@ -106,6 +109,7 @@ impl StoreError {
     pub fn without_place(mut self) -> Self {
         match &mut self {
             Self::Refused(_) | Self::Internal(_) => {}
+            Self::Unclean(cause) => **cause = cause.as_ref().clone().without_place(),
             Self::Busy { path }
             | Self::Reader { path }
             | Self::ReadOnly { path, .. }

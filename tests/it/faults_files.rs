@@ -6,24 +6,34 @@ use std::path::Path;
 use crate::everything::{checkpoints, no_byte_left};
 use crate::faults::{Trace, walk};
 use crate::faults_calls::{Template, said_at_the_end};
-use crate::harness::{Place, Ran};
+use crate::harness::{Place, Ran, Refusal};
 use crate::storage::{listed, text};
 
-/// Runs a command under the trace; gives whether it said that it is done. An error is one plain refusal.
+/// Runs a command under the trace; gives what it answered, none when it was killed. An error is one plain refusal.
 #[track_caller]
-fn done(place: &Place, trace: &Trace, args: &[&str]) -> bool {
+fn answered(place: &Place, trace: &Trace, args: &[&str]) -> Option<Result<(), Refusal>> {
     let start = place.start().agent("scout").env("RUST_LOG", "off").arg("--json");
     let ran = trace.wrap(start.args(args)).run();
     match ran.code {
-        Some(0) => return true,
+        Some(0) => Some(Ok(())),
         Some(1 | 2) => {
             assert_eq!(ran.stdout, "", "{ran:?}");
-            trace.explains(&said_at_the_end(&ran.stderr));
+            let refusal = said_at_the_end(&ran.stderr);
+            trace.explains(&refusal);
+            Some(Err(refusal))
         }
-        None => assert!(trace.kills(), "{args:?} was ended by a signal: {ran:?}"),
+        None => {
+            assert!(trace.kills(), "{args:?} was ended by a signal: {ran:?}");
+            None
+        }
         Some(_) => panic!("{args:?}: {ran:?}"),
     }
-    false
+}
+
+/// The same; gives whether it said that it is done.
+#[track_caller]
+fn done(place: &Place, trace: &Trace, args: &[&str]) -> bool {
+    answered(place, trace, args).is_some_and(|answer| answer.is_ok())
 }
 
 /// Runs a command that nothing stands in the way of.
@@ -192,18 +202,24 @@ fn a_purge_is_done_whole_or_not_at_all_after_every_fault_and_can_be_finished() {
     };
     walk("a purge", prepare, |place, trace| {
         let purge = ["purge", "--containing", SECRET, "--why", "secret", "-y"];
-        let made = done(place, trace, &purge);
+        let answer = answered(place, trace, &purge);
         let left = secrets(place);
-        assert!(left == 0 || (left == all && !made), "{left} texts are left of {all}");
-        if made {
-            no_byte_left(&place.db(), SECRET);
+        match answer {
+            Some(Ok(())) => {
+                assert_eq!(left, 0);
+                no_byte_left(&place.db(), SECRET);
+            }
+            Some(Err(refusal)) => {
+                // Whoever is told that nothing was written keeps the secret for safe.
+                let told = refusal.message.contains("the texts are purged");
+                assert_eq!((left, told), if told { (0, true) } else { (all, false) }, "{refusal:?}");
+                assert_eq!(told, refusal.hint.contains("purge --finish"), "{refusal:?}");
+            }
+            None => assert!(left == 0 || left == all, "{left} texts are left of {all}"),
         }
         place.verify_clean();
-        if left > 0 {
-            now(place, &purge);
-        } else {
-            now(place, &["purge", "--finish"]);
-        }
+        // The same once more finishes it, whatever was done before.
+        now(place, &purge);
         assert_eq!(secrets(place), 0);
         no_byte_left(&place.db(), SECRET);
         assert_eq!(place.count("SELECT count(*) FROM content WHERE body <> ''"), 24);
