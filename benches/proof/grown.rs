@@ -80,7 +80,12 @@ pub fn grow(folder: &Path, records: u64) -> Fallible<Grown> {
 }
 
 /// A search: what it stands for, its query, scope and tag.
-type Search = (&'static str, Option<&'static str>, Option<&'static str>, Option<&'static str>);
+type Search = (
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+    Option<&'static str>,
+);
 
 /// The searches that are timed.
 const SEARCHES: [Search; 9] = [

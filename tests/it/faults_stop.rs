@@ -86,6 +86,7 @@ fn moments() -> Vec<(&'static str, usize)> {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_writer_that_is_stopped_in_a_transaction_makes_the_others_wait_and_loses_nothing() {
     for (call, nth) in moments() {
         let place = Place::new();
@@ -108,6 +109,7 @@ fn a_writer_that_is_stopped_in_a_transaction_makes_the_others_wait_and_loses_not
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_stopped_writer_that_is_killed_leaves_the_store_to_the_others_at_once() {
     for (call, nth) in moments() {
         let place = Place::new();
@@ -126,6 +128,7 @@ fn a_stopped_writer_that_is_killed_leaves_the_store_to_the_others_at_once() {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn while_a_writer_is_stopped_every_face_says_busy_and_nothing_of_it_is_kept() {
     let place = Place::new();
     let mut other = place.agent("other");
@@ -177,6 +180,7 @@ fn while_a_writer_is_stopped_every_face_says_busy_and_nothing_of_it_is_kept() {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_claim_that_is_stopped_on_its_way_has_one_winner() {
     for lives in [true, false] {
         let place = Place::new();
@@ -203,6 +207,7 @@ fn a_claim_that_is_stopped_on_its_way_has_one_winner() {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_server_that_is_stopped_while_it_empties_the_log_loses_nothing() {
     for lives in [true, false] {
         let place = Place::new();
@@ -230,6 +235,7 @@ fn a_server_that_is_stopped_while_it_empties_the_log_loses_nothing() {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_reader_that_is_stopped_holds_nobody_up() {
     let place = Place::new();
     let mut other = place.agent("other");
@@ -254,6 +260,7 @@ fn a_reader_that_is_stopped_holds_nobody_up() {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_server_can_be_asked_to_end_as_soon_as_it_says_that_it_serves() {
     for _ in 0..10 {
         let place = Place::new();

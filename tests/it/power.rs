@@ -166,21 +166,25 @@ fn long_log() -> Case {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_fresh_store_is_there_with_its_folders_once_something_was_acknowledged() {
     fresh().cut(full(250, 12_000)).kept("a fresh store");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn every_acknowledged_write_of_a_session_survives_a_power_cut() {
     session("full").cut(full(350, 20_000)).kept("a session");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_log_that_grew_past_its_limit_survives_a_power_cut() {
     long_log().cut(full(60, 1_500)).kept("a long log");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn the_power_may_be_cut_again_while_the_store_recovers() {
     let mut dice = Dice(7);
     let count = if is_long() { 20 } else { 4 };

@@ -144,6 +144,7 @@ fn serve() -> Case {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_purged_text_is_in_no_file_of_the_store_after_a_power_cut() {
     purge(false, "full").cut(full(250, 12_000)).kept("a purge");
     // Nor does a purge wait for less than the disk where other writes do.
@@ -157,6 +158,7 @@ fn a_purged_text_is_in_no_file_of_the_store_after_a_power_cut() {
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_purged_text_is_gone_after_a_power_cut_though_another_process_has_the_store_open() {
     purge(true, "full")
         .cut(full(150, 8_000))
@@ -164,17 +166,20 @@ fn a_purged_text_is_gone_after_a_power_cut_though_another_process_has_the_store_
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn a_copy_and_an_export_are_whole_once_they_were_said_to_be_and_never_there_by_halves() {
     beside().cut(full(250, 12_000)).kept("a copy and an export");
     new_file().cut(full(60, 2_000)).kept("a new export");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn an_import_survives_a_power_cut_and_half_of_one_is_a_beginning() {
     import().cut(full(60, 2_000)).kept("an import");
 }
 
 #[test]
+#[ignore = "needs strace"]
 fn every_answer_of_a_shared_commit_survives_a_power_cut() {
     serve().cut(full(250, 12_000)).kept("a server");
 }
