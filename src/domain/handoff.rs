@@ -315,6 +315,12 @@ impl Packet {
         }
     }
 
+    /// How it has ended at `now`: by its time, where that is over and no row says so yet.
+    pub fn ended_as_at(&self, now: Time) -> Option<EndedAs> {
+        let ran_out = self.state_at(now) == State::Expired;
+        self.ended_as.or(ran_out.then_some(EndedAs::Ttl))
+    }
+
     /// Whether `owner` may know of it; `all` is root.
     pub fn visible_to(&self, sight: &Sight) -> bool {
         match sight {

@@ -98,8 +98,9 @@ fn timed(packet: &Packet, word: &str, at: Option<Time>) -> String {
     text
 }
 
+/// How a packet that has ended did so: without a word of it, by its time.
 fn ended(packet: &Packet) -> &'static str {
-    packet.ended_as.map_or("ended", EndedAs::as_str)
+    packet.ended_as.map_or("ttl", EndedAs::as_str)
 }
 
 /// What a report does to the packet that it names.
@@ -160,7 +161,7 @@ pub fn must_be(wanted: State, packet: &Packet, state: State) -> Result<(), Refus
             "what has ended stays ended; write a new packet",
         ),
         State::Expired => (
-            format!("{id} has expired ({})", packet.ended_as.map_or("ttl", EndedAs::as_str)),
+            format!("{id} has expired ({})", ended(packet)),
             "one that its time has ended can be reopened; otherwise write a new packet",
         ),
     };

@@ -138,13 +138,17 @@ pub fn agents(conn: &Connection, project: i64) -> Result<Vec<String>, Fail> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The names under which an agent did something in the project, as a JSON array: the same agent may have gone by its name in
-/// capitals.
-pub fn names_of(conn: &Connection, project: i64, agent: &Agent) -> Result<String, Fail> {
+/// The names under which an agent did something in the project: the same agent may have gone by its name in capitals.
+pub fn spellings(conn: &Connection, project: i64, agent: &Agent) -> Result<Vec<String>, Fail> {
     let folded = agent.folded();
     let mut names = agents(conn, project)?;
     names.retain(|name| crate::domain::name::fold(name) == folded);
-    Ok(serde_json::to_string(&names).unwrap_or_default())
+    Ok(names)
+}
+
+/// The same as a JSON array.
+pub fn names_of(conn: &Connection, project: i64, agent: &Agent) -> Result<String, Fail> {
+    Ok(serde_json::to_string(&spellings(conn, project, agent)?).unwrap_or_default())
 }
 
 /// The position of the last entry that was written before the instant `at`; 0 when there is none. Times never go back along a

@@ -107,7 +107,7 @@ pub fn record(conn: &Connection, actor: &Actor, new: &NewOutcome, ttl: Span, for
             Some(Touched {
                 id: now.id.clone(),
                 state: now.state_at(actor.now),
-                ended_as: now.ended_as,
+                ended_as: now.ended_as_at(actor.now),
                 left_alone,
             })
         }
@@ -179,7 +179,7 @@ fn repeated(
     let touched = Touched {
         id: packet.id.clone(),
         state: packet.state_at(actor.now),
-        ended_as: packet.ended_as,
+        ended_as: packet.ended_as_at(actor.now),
         left_alone: None,
     };
     Ok(Some(Recorded {

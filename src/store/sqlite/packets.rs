@@ -123,15 +123,20 @@ fn changes(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> R
     let by_author = if total <= FEW {
         "SELECT count(*) FROM ledger WHERE project_id = ?1 AND seq > ?2 AND fold(agent) = fold(?3)"
     } else {
-        "SELECT count(*) FROM ledger INDEXED BY ledger_agent WHERE project_id = ?1 AND seq > ?2 AND agent = ?3"
+        "SELECT count(*) FROM ledger INDEXED BY ledger_agent WHERE project_id = ?1 AND seq > ?2
+            AND agent IN (SELECT value FROM json_each(?3))"
     };
     let since = signed(packet.seq);
+    let author = if total <= FEW {
+        packet.from_agent.as_str().to_owned()
+    } else {
+        super::ledger::names_of(conn, project, &packet.from_agent)?
+    };
     let by_author = conn
         .prepare_cached(by_author)?
-        .query_row(params![project, since, packet.from_agent.as_str()], |row| {
-            number(row, 0)
-        })?;
-    // Entries about this packet, about packets that are not the caller's to know, and reports on those are taken out again.
+        .query_row(params![project, since, author], |row| number(row, 0))?;
+    // Entries about this packet, about packets that are not the caller's to know, reports on those, and that another packet was
+    // superseded by one of them are taken out again.
     let (all, owner) = sight(actor);
     let mut sql = format!(
         "SELECT l.agent FROM handoff h JOIN ledger l INDEXED BY ledger_subject ON l.project_id = h.project_id AND l.subject = h.id
@@ -139,7 +144,11 @@ fn changes(conn: &Connection, project: i64, actor: &Actor, packet: &Packet) -> R
          WHERE h.project_id = ?1 AND h.last_seq > ?4 AND (h.id = ?5 OR NOT coalesce({SIGHT}, FALSE))
          UNION ALL
          SELECT o.author FROM outcome o JOIN handoff h ON h.id = o.handoff_id
-         WHERE o.project_id = ?1 AND o.seq > ?4 AND o.handoff_id IS NOT NULL AND NOT coalesce({SIGHT}, FALSE)"
+         WHERE o.project_id = ?1 AND o.seq > ?4 AND o.handoff_id IS NOT NULL AND NOT coalesce({SIGHT}, FALSE)
+         UNION ALL
+         SELECT l.agent FROM handoff h JOIN ledger l ON l.project_id = h.project_id AND l.seq = h.last_seq
+         WHERE h.project_id = ?1 AND h.last_seq > ?4 AND h.id <> ?5 AND h.superseded_by IS NOT NULL AND {SIGHT}
+            AND EXISTS (SELECT 1 FROM handoff n WHERE n.id = h.superseded_by AND NOT coalesce({SIGHT}, FALSE))"
     );
     if total <= FEW {
         // A text that is purged leaves its packet's row as it was, so that only the entries themselves tell.
@@ -223,20 +232,20 @@ pub fn active(conn: &Connection, project: i64, mut packet: Packet) -> Result<Pac
         .prepare_cached("SELECT at FROM ledger WHERE project_id = ?1 AND seq = ?2")?
         .query_row(params![project, signed(packet.last_seq)], |row| row.get(0))
         .optional()?;
-    let of_session: Option<String> = match (&packet.accepted_by, &packet.accepted_session) {
-        (Some(agent), Some(session)) => conn
-            .prepare_cached(
-                "SELECT at FROM ledger WHERE project_id = ?1 AND agent = ?2 AND session = ?3 ORDER BY seq DESC LIMIT 1",
-            )?
-            .query_row(params![project, agent.as_str(), session.as_str()], |row| row.get(0))
-            .optional()?,
-        _ => None,
-    };
-    packet.last_activity = [own, of_session]
-        .into_iter()
-        .flatten()
-        .filter_map(|at| Time::parse(&at))
-        .max();
+    let mut last = own;
+    if let (Some(agent), Some(session)) = (&packet.accepted_by, &packet.accepted_session) {
+        let mut newest = conn.prepare_cached(
+            "SELECT at FROM ledger WHERE project_id = ?1 AND agent = ?2 AND session = ?3 ORDER BY seq DESC LIMIT 1",
+        )?;
+        // Whoever goes by its name in capitals is the same agent, and renews its claim.
+        for name in super::ledger::spellings(conn, project, agent)? {
+            let at = newest
+                .query_row(params![project, name, session.as_str()], |row| row.get(0))
+                .optional()?;
+            last = last.max(at);
+        }
+    }
+    packet.last_activity = last.and_then(|at| Time::parse(&at));
     Ok(packet)
 }
 

@@ -74,10 +74,14 @@ pub fn stats(conn: &Connection, actor: &Actor) -> Result<Stats, Fail> {
             "SELECT count(*) FROM version v WHERE v.project_id = ?1 AND {VISIBLE}"
         ))?
         .query_row(params![row.id, mine], |row| number(row, 0))?;
-    let tally = |column: &str| -> Result<(Vec<Tally>, u64), Fail> {
+    // `same` is what makes two names one: an agent may have gone by its name in capitals. Rows are counted by the name itself
+    // first, so that only names are folded.
+    let tally = |column: &str, same: &str| -> Result<(Vec<Tally>, u64), Fail> {
         let mut statement = conn.prepare_cached(&format!(
-            "SELECT {column}, count(*) AS n, count(*) OVER () FROM head h JOIN version v ON v.id = h.version_id
-             WHERE h.project_id = ?1 AND {VISIBLE} GROUP BY {column} ORDER BY n DESC, {column} LIMIT ?3"
+            "SELECT min(name), sum(n) AS n, count(*) OVER () FROM (
+                SELECT {column} AS name, count(*) AS n FROM head h JOIN version v ON v.id = h.version_id
+                WHERE h.project_id = ?1 AND {VISIBLE} GROUP BY {column})
+             GROUP BY {same} ORDER BY n DESC, min(name) LIMIT ?3"
         ))?;
         let rows = statement.query_map(params![row.id, mine, limits::ANSWER_LIST as i64], |row| {
             Ok(((row.get(0)?, number(row, 1)?), number(row, 2)?))
@@ -90,8 +94,8 @@ pub fn stats(conn: &Connection, actor: &Actor) -> Result<Stats, Fail> {
         }
         Ok((names, total))
     };
-    stats.by_agent = tally("v.author")?;
-    stats.by_scope = tally("h.scope")?;
+    stats.by_agent = tally("v.author", "fold(name)")?;
+    stats.by_scope = tally("h.scope", "name")?;
     stats.handoffs = listing::counts(conn, row.id, actor)?;
     let (free, _) = queue::takeable(conn, row.id, actor)?;
     stats.waiting.1 = free.len() as u64;

@@ -1,6 +1,7 @@
 //! The store's verbs on a real file, at times that the tests choose.
 
 mod automatic;
+mod known;
 mod model;
 mod older;
 mod together;

@@ -16,7 +16,6 @@ pub fn listed(seen: &Seen, home: &Home) -> Packet {
         Letter::Corrupt => (None, true),
     };
     let state = packet.state_at(seen.now);
-    let ran_out = state != packet.state;
     Packet {
         id: packet.id.to_string(),
         age: seen.now.since(packet.created_at).to_string(),
@@ -50,10 +49,7 @@ pub fn listed(seen: &Seen, home: &Home) -> Packet {
         created_at: packet.created_at.to_string(),
         expires_at: packet.expires_at.map(|at| at.to_string()),
         state: state.as_str().to_owned(),
-        ended_as: match packet.ended_as {
-            Some(end) => Some(end.as_str().to_owned()),
-            None => ran_out.then(|| crate::domain::handoff::EndedAs::Ttl.as_str().to_owned()),
-        },
+        ended_as: packet.ended_as_at(seen.now).map(|end| end.as_str().to_owned()),
         supersedes: text(packet.supersedes.as_ref()),
         superseded_by: text(packet.superseded_by.as_ref()),
         continues: text(packet.continues.as_ref()),
