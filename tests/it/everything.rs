@@ -114,6 +114,19 @@ impl Scribe {
         assert!(taken.expect("it is taken").found.is_some());
     }
 
+    /// The same from no directory.
+    pub fn resume_without_place(&mut self, who: &str, id: &HandoffId) {
+        let nobody: Gone = Arc::new(|_| false);
+        let actor = Actor {
+            cwd: None,
+            ..self.actor(who)
+        };
+        let taken = self
+            .runtime
+            .block_on(self.store.resume(actor, Some(id.clone()), nobody));
+        assert!(taken.expect("it is taken").found.is_some());
+    }
+
     pub fn report(&mut self, who: &str, new: NewOutcome) {
         let actor = self.actor(who);
         let done = self

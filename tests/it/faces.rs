@@ -35,7 +35,7 @@ const BOB: Who = ("claude", "bob-1", "bob");
 
 /// What can be done through every face. Its arguments are those of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
+pub enum Verb {
     Remember,
     Recall,
     History,
@@ -220,7 +220,7 @@ fn of_the_store(mut answer: Value) -> Value {
 }
 
 /// A step as a client of the tools does it.
-fn by_tool(
+pub fn by_tool(
     call: &mut dyn FnMut(&str, Value) -> Result<Value, Refusal>,
     verb: Verb,
     arguments: &Value,
@@ -245,7 +245,7 @@ fn by_tool(
 }
 
 /// A step as a request.
-fn by_request(client: &Client, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
+pub fn by_request(client: &Client, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
     let mut arguments = arguments.clone();
     let id = arguments["handoff_id"].as_str().map(str::to_owned);
     let looks = arguments["peek"] == true;
@@ -295,7 +295,7 @@ fn pair(name: &str, field: &Value) -> String {
 }
 
 /// A step as a program at a shell does it.
-fn by_command(shell: &Shell, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
+pub fn by_command(shell: &Shell, verb: Verb, arguments: &Value) -> Result<Value, Refusal> {
     let mut arguments = arguments.clone();
     let id = arguments["handoff_id"].as_str().map(str::to_owned);
     let mut words: Vec<String> = match (verb, &id) {

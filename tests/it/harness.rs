@@ -610,6 +610,14 @@ impl Server {
         self.ended()
     }
 
+    /// Closes stdin and waits for exit 0, however long a loaded machine takes.
+    #[track_caller]
+    pub fn end(mut self) {
+        self.end_input();
+        let status = wait(&mut self.child, PATIENCE).expect("it ends with its input");
+        assert_eq!(status.code(), Some(0), "stderr: {}", self.stderr());
+    }
+
     /// Asserts exit 0 within [`ENDS_WITHIN`] from now; gives the messages that were still on the way.
     #[track_caller]
     pub fn ended(&mut self) -> Vec<Value> {

@@ -1,6 +1,7 @@
 //! Subcommands as a person or a program at a shell runs them.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
@@ -24,6 +25,12 @@ impl Shell {
     pub fn env(self, name: &str, value: &str) -> Self {
         Self {
             start: self.start.env(name, value),
+        }
+    }
+
+    pub fn cwd(self, path: impl Into<PathBuf>) -> Self {
+        Self {
+            start: self.start.cwd(path),
         }
     }
 
