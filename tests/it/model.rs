@@ -167,7 +167,7 @@ fn agrees(place: &Place, world: &World, names: &Names) {
 /// How many cases, of how many moves each: `LONG_TESTS=1` makes many thousands of moves.
 fn config() -> Config {
     Config {
-        cases: if is_long() { 400 } else { 8 },
+        cases: if is_long() { 400 } else { 16 },
         max_shrink_iters: 400,
         ..Config::default()
     }

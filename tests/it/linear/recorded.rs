@@ -106,7 +106,7 @@ type Told = Option<Result<Value, Refusal>>;
 
 impl<'a> Client<'a> {
     pub fn of(course: &'a Course<'a>, number: usize) -> Self {
-        let way = if number % 2 == 0 {
+        let way = if number.is_multiple_of(2) {
             Way::Lines(Box::new(course.place.agent(&format!("client-{number}"))))
         } else {
             Way::Http
