@@ -9,10 +9,17 @@
   let busy = false;
 
   // Whoever is writing into a form, or has one open, must not lose it.
+  const changed = (field) =>
+    field.type === "checkbox" || field.type === "radio"
+      ? field.checked !== field.defaultChecked
+      : field.value !== field.defaultValue;
   const occupied = () => {
     const here = document.activeElement;
-    const typing = here && here.matches("main input, main textarea, main select") && here.value !== here.defaultValue;
-    return Boolean(typing || document.querySelector("main details.action[open]"));
+    return Boolean(
+      (here && here.matches("main select")) ||
+        [...document.querySelectorAll("main input:not([type=hidden]), main textarea")].some(changed) ||
+        document.querySelector("main details.action[open]"),
+    );
   };
 
   const tell = (words) => {
@@ -40,6 +47,11 @@
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
       const old = document.querySelector("main");
       if (!fresh || !old) return;
+      // Somebody may have begun to write while the answer was on its way.
+      if (occupied()) {
+        due = true;
+        return;
+      }
       // What was unfolded stays so, and the place where somebody was is found again.
       const open = [...old.querySelectorAll("details")].map((one) => one.open);
       const focused = document.activeElement && document.activeElement.getAttribute("href");
@@ -59,7 +71,8 @@
 
   const events = new EventSource(source);
   events.addEventListener("at", (event) => {
-    if (seen !== null && seen !== event.data) refresh();
+    // The first one may come after a change that the page does not show yet; whoever writes already is not told of what may be none.
+    if (seen === null ? !occupied() : seen !== event.data) refresh();
     seen = event.data;
   });
   events.addEventListener("open", () => tell(""));
